@@ -37,12 +37,12 @@ BOUNDS = HERE / "bounds.json"
 SLACK = 1.1
 #: Seeds of each twin that are counted.
 TWIN_SEEDS = 3
-#: Measured beside the cases.
+#: Measurements of the whole package.
 WHOLE = {"seeds-2-cores": seeds, "start-up": start_up}
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     wanted = sys.argv[1:]
     if not PLAN.exists():
         sys.exit("bench: build first: cargo build --release -p sojourn-sim --examples")
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def chosen(wanted: list[str], more: dict) -> list[Case | str]:
-    """Return the cases of these names, all if there are none, and what else may be named."""
+    """Return the cases and whole-package measurements of these names, or all of them."""
     found = {**{case.name: case for case in CASES}, **{name: name for name in more}}
     if unknown := [name for name in wanted if name not in found]:
         sys.exit(f"bench: no case {unknown[0]}; there are {', '.join(found)}")
@@ -73,12 +73,12 @@ def chosen(wanted: list[str], more: dict) -> list[Case | str]:
 
 
 def repeats(command: list[str]) -> int:
-    """Return the runs of a program in a turn: the kernel measures user and system time in ticks of 4 ms."""
+    """Return the number of runs per turn: the kernel measures user and system time in ticks of 4 ms."""
     return max(1, round(TURN / max(run(command)[1], 0.01)))
 
 
 def measure(case: Case) -> str:
-    """One line of results: programs take turns, so that a busy machine slows down all of them."""
+    """Return a line of results; programs take turns, so that a busy machine slows down all of them."""
     with plan(case) as file:
         commands = {"ours": ours(file), "ns2": ns2(case, counts=False), "ns3": ns3(case)}
         counting = {"ours": ours(file), "ns2": ns2(case, counts=True), "ns3": ns3(case)}
@@ -104,7 +104,7 @@ def measure(case: Case) -> str:
 
 
 def twins(case: Case) -> list[str]:
-    """Compare means over some seeds of what we count with what a twin counts."""
+    """Compare the packets and drops that we count with those of a twin, as means over seeds."""
     lines, numbers = [], range(1, TWIN_SEEDS + 1)
     theirs = {}
     if ns2(case, counts=True):
@@ -124,7 +124,7 @@ def twins(case: Case) -> list[str]:
 
 
 def mean(counts: list[Count]) -> Count:
-    """Return the mean of some counts, in whole packets."""
+    """Return the mean of counts, rounded to whole packets."""
     return Count(
         round(statistics.mean(one.offered for one in counts)),
         round(statistics.mean(one.dropped for one in counts)),
@@ -132,15 +132,15 @@ def mean(counts: list[Count]) -> Count:
 
 
 def short_counts() -> dict[str, int]:
-    """Instructions per packet of the beginning of the bounded cases: 20 s, or as long as the case says."""
+    """Return instructions per packet of the bounded cases, in their first 20 s or the case's own duration."""
     return {case.name: int(instructions(case, case.counted or "20s")) for case in CASES if case.bounded}
 
 
 def too_many() -> list[str]:
-    """Say which cases take more instructions than their bound allows."""
+    """Print the cases that exceed their bound of instructions."""
     bounds = json.loads(BOUNDS.read_text())
     return [
-        f"{name}: {count} instructions a packet, the bound is {bounds[name]} and a tenth"
+        f"{name}: {count} instructions per packet; the bound is {bounds[name]} plus 10 %"
         for name, count in short_counts().items()
         if count > SLACK * bounds[name]
     ]

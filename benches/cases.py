@@ -1,4 +1,4 @@
-"""What is measured: scenarios, and the commands for the same in ns-2 and ns-3."""
+"""The benchmark cases: scenarios, and the commands of their twins in ns-2 and ns-3."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import sojourn
 
 HERE = Path(__file__).parent
-#: The dumbbell that ns-2 is validated with.
+#: The ns-2 script of the dumbbell, the same as in validation.
 ORACLE = HERE.parent / "validation/ns2/oracle.tcl"
 
 
@@ -23,18 +23,18 @@ class Case:
     spec: str
     ns2: list[str] | None = None
     ns3: list[str] | None = None
-    #: Keys of the scenario that are set otherwise.
+    #: Keys of the scenario with other values.
     changes: dict[str, Any] = field(default_factory=dict)
-    #: The dumbbell's rate and its number of flows, where they are changed.
+    #: The dumbbell's rate and its number of flows, if they are changed.
     rate: str | None = None
     flows: int | None = None
-    #: When these start, if not as the scenario says.
+    #: Start of these flows; None: as in the scenario.
     start: str | None = None
-    #: Seconds of the run whose instructions are counted; callgrind is fifty times slower.
+    #: Duration (s) of the run whose instructions are counted; callgrind is fifty times slower.
     counted: str | None = None
     #: Whether memory is measured.
     memory: bool = False
-    #: Whether `--check` holds it.
+    #: Whether `--check` bounds its instructions.
     bounded: bool = False
 
     def scenario(self, duration: str | None = None, part: int = 1, times: int = 1) -> sojourn.Scenario:
@@ -54,7 +54,7 @@ class Case:
 
     @property
     def seconds(self) -> float:
-        """How long the scenario lasts."""
+        """The duration of the scenario."""
         return float(self.scenario().duration.removesuffix("s"))
 
 

@@ -1,6 +1,6 @@
-"""What an algorithm in Python costs: packets per CPU second beside its built-in twin (docs/own-algorithm.md).
+"""Packets per CPU second of algorithms in Python and of the same built-in ones (docs/own-algorithm.md).
 
-``.venv/bin/python benches/own.py``; the least CPU time of five runs of ``examples/red40.toml``, 100 s.
+``.venv/bin/python benches/own.py``; the minimum CPU time of five runs of ``examples/red40.toml``, 100 s.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def packets_per_cpu_second(scenario: sojourn.Scenario, spec: str) -> float:
 
 
 def main() -> None:
-    """Print one line a pair."""
+    """Print one line per pair."""
     scenario = sojourn.load("examples/red40.toml").with_(duration="100s", warmup="0s")
     permit(TWINS.values())
     for twin, own in TWINS.items():
         built_in, python = (packets_per_cpu_second(scenario, spec) for spec in (twin, own))
-        print(f"{own:30} {python:>10,.0f} packets a CPU second; {twin}: {built_in:,.0f}")
+        print(f"{own:30} {python:>10,.0f} packets per CPU second; {twin}: {built_in:,.0f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The simulators as programs: what one run of a case was offered and dropped, and what it cost."""
+"""The simulators as programs: packets, drops, CPU time, instructions and memory of a run of a case."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pathlib import Path
 from cases import HERE, Case
 
 ROOT = HERE.parent
-#: Ours, without Python.
+#: Our simulator as a program without Python.
 PLAN = ROOT / "target/release/examples/plan"
 NS3_SOURCE = HERE / "dumbbell_ns3.cc"
 NS3 = ROOT / "target/bench/dumbbell_ns3"
 NS3_LIBRARIES = ("core", "network", "internet", "point-to-point", "traffic-control", "applications", "stats")
 #: ns-3 takes seconds of CPU for each simulated one.
 NS3_SECONDS = "20"
-#: The C library's share of memory moves by tens of bytes a flow from seed to seed.
+#: Seeds of measurements of memory: the C library's part varies by tens of bytes per flow between seeds.
 MEMORY_SEEDS = (1, 2, 3)
 
 
@@ -38,7 +38,7 @@ class Count:
 
 @contextmanager
 def plan(case: Case, duration: str | None = None, part: int = 1, times: int = 1) -> Iterator[str]:
-    """Write what the core is asked to do into a file, for a while."""
+    """Write the plan of a case into a temporary file."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(case.scenario(duration, part, times).plan(case.spec), file)
         file.flush()
@@ -51,7 +51,7 @@ def ours(file: str, seed: int = 1) -> list[str]:
 
 
 def ns2(case: Case, counts: bool, seed: int = 1) -> list[str] | None:
-    """Return the command of the twin in ns-2, if there is one: with its statistics, or without and faster."""
+    """Return the command of the twin in ns-2, if there is one, with or without its statistics."""
     if case.ns2 is None or not shutil.which("ns"):
         return None
     statistics = ["-warm", "0"] if counts else ["-warm", "100", "-stats", "0"]
@@ -59,7 +59,7 @@ def ns2(case: Case, counts: bool, seed: int = 1) -> list[str] | None:
 
 
 def ns3(case: Case, seed: int = 1) -> list[str] | None:
-    """Return the command of the twin in ns-3, if there is one. It counts all the time."""
+    """Return the command of the twin in ns-3, if there is one; it always counts."""
     if case.ns3 is None or not NS3.exists():
         return None
     return [str(NS3), f"--end={NS3_SECONDS}", f"--RngRun={seed}", *case.ns3]
@@ -73,7 +73,7 @@ def run(command: list[str]) -> tuple[str, float]:
 
 
 def count(command: list[str]) -> Count:
-    """Run a command that says what it counted."""
+    """Run a command and return the counts that it prints."""
     text = run(command)[0]
     if text.startswith("{"):
         found = json.loads(text)
@@ -94,24 +94,24 @@ def instructions(case: Case, duration: str | None) -> str:
 
 
 def memory(case: Case) -> tuple[int, int]:
-    """Return bytes that a flow adds, by the largest resident memory, as means over some seeds.
+    """Return the increment of peak resident memory per flow in bytes, as means over seeds.
 
-    First at the same rate: twice as many flows less these. Then with its packets: these less a tenth of them
-    on a tenth of the rate.
+    The first is at the same rate: twice the flows minus the case. The second includes packets: the case minus
+    a tenth of the flows at a tenth of the rate.
     """
     all_, tenth, twice = (peak(case, part, times) for part, times in ((1, 1), (10, 1), (1, 2)))
     return round((twice - all_) / case.flows), round((all_ - tenth) / (case.flows * 0.9))
 
 
 def peak(case: Case, part: int, times: int) -> float:
-    """Return the largest resident memory of a run, in bytes: the mean over some seeds."""
+    """Return the peak resident memory of a run in bytes, the mean over seeds."""
     with plan(case, part=part, times=times) as file:
         runs = [run(ours(file, seed))[0] for seed in MEMORY_SEEDS]
     return statistics.mean(int(re.search(r"peak_bytes=(\d+)", text)[1]) for text in runs)
 
 
 def build_ns3() -> None:
-    """Compile the same dumbbell for ns-3, where that is installed."""
+    """Compile the twin for ns-3, if ns-3 is installed."""
     if NS3.exists() and NS3.stat().st_mtime > NS3_SOURCE.stat().st_mtime:
         return
     if shutil.which("g++") and Path("/usr/include/ns3").exists():
@@ -121,7 +121,7 @@ def build_ns3() -> None:
 
 
 def missing() -> list[str]:
-    """Say what is not installed, and which figures are therefore `-`."""
+    """Return notes on missing programs and the figures that are therefore `-`."""
     absent = []
     if not shutil.which("ns"):
         absent.append("ns-2 is not installed (Debian: ns2): ratio_ns2 is -")

@@ -1,4 +1,4 @@
-"""The gateway with real packets: one line a goal (see README.md). Needs root, iperf3 and an idle machine."""
+"""Measures the gateway, one line per goal (see README.md); needs root, iperf3 and an idle machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ while True:
     while time.monotonic() < due - 0.002:
         time.sleep(0.001)
 """
-#: SO_TIMESTAMPNS (the kernel says when a packet came), SO_RCVBUFFORCE.
+#: SO_TIMESTAMPNS (the kernel's time stamp of each received packet), SO_RCVBUFFORCE.
 STAMP, BUFFER = 35, 33
 
 
@@ -89,11 +89,12 @@ def rate_error(rate: int, seconds: int = SECONDS) -> tuple[float, float, float]:
     Returns
     -------
     error : float
-        Of its rate by the stamps that the receiving kernel gave to packets.
+        Relative error of its rate, by the time stamps of the receiving kernel.
     late : float
         99th percentile of lateness in us.
     idle : float
-        Share of the time without a packet to send: not 0 if the sender starved, and the error means nothing.
+        Share of the time without a packet to send; if it is not 0, the sender had no data and `error` is
+        void.
     """
     link = Link(f"{rate}bit/s", "1ms", "20000p")
     with between(link, warmup="1s") as (left, right, gateway):
@@ -121,7 +122,7 @@ def rate_error(rate: int, seconds: int = SECONDS) -> tuple[float, float, float]:
 
 
 def mahimahi(seconds: int) -> str:
-    """Return what mahimahi's link reaches at 1 Gbit/s, or why that is not known."""
+    """Return the goodput of mahimahi's link at 1 Gbit/s, or the reason why it was not measured."""
     if shutil.which("mm-link") is None:
         return "mahimahi is not installed"
     if os.getuid() == 0:
@@ -145,7 +146,7 @@ def mahimahi(seconds: int) -> str:
 def main() -> None:
     """Measure and print."""
     problem = missing() or ("" if is_privileged() else "needs root")
-    problem = problem or ("" if shutil.which("iperf3") else "the program iperf3 is not there")
+    problem = problem or ("" if shutil.which("iperf3") else "the program iperf3 is not installed")
     if problem:
         sys.exit(f"bench-real: {problem}")
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
@@ -157,7 +158,7 @@ def main() -> None:
     for rate in (10, 25, 50, 100):
         error, p99, idle = rate_error(rate * 1_000_000)
         late.append(p99)
-        note = f"void: the sender starved, the link was idle {100 * idle:.2f} % of the time" if idle else ""
+        note = f"void: no data to send for {100 * idle:.2f} % of the time" if idle else ""
         say(f"rate-error-{rate}", f"{100 * error:+.4f} %", "<= 0.02", abs(error) <= 2e-4, note)
     say("lateness-p99", f"{max(late):.0f} us", "<= 200", max(late) <= 200)
     scenario = sojourn.load(HERE / "connections4000.toml")

@@ -1,9 +1,9 @@
-"""What the machinery of a study costs, in milliseconds a run: ``python benches/study.py [RUNS]``.
+"""The overhead of a study in milliseconds per run: ``python benches/study.py [RUNS]``.
 
-A study of 4,000 short runs (2 s of a 1 Mbit/s link) is made on every executor and, in a first folder, killed
-with SIGKILL twice and resumed. All tables must be equal. The overhead is the CPU time of a whole command,
-start and tables included and all its processes, less that of the core alone on the same jobs, over the runs;
-the wall time is shown too. On a busy machine both are upper bounds.
+A study of 4,000 short runs (2 s of a 1 Mbit/s link) is executed on every executor; in a first folder it is
+killed with SIGKILL twice and resumed. All tables must be equal. The overhead is the CPU time of all processes
+of a command, start-up and tables included, minus that of the core alone on the same jobs, divided by the
+number of runs. The wall time is shown too. On a busy machine both are upper bounds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sojourn.runner.archive import Archive
 from sojourn.study.sweep.plan_file import read
 from sojourn.worlds.simulated.executors import cores
 
-#: Jobs that the core is given at once: each holds its plan.
+#: Number of jobs that the core gets at a time, since each contains its plan.
 AT_ONCE = 256
 
 PLAN = """
@@ -71,7 +71,7 @@ def core_alone(plan: Path, threads: int) -> float:
 
 
 def killed(words: list[str], folder: Path, done: int) -> int:
-    """Start a study, kill it when more than `done` runs are kept, and return how many are."""
+    """Start a study, kill it when more than `done` runs are stored, and return their number."""
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     runs = folder / "runs"
     files = len(list(runs.glob("*.parquet"))) if runs.exists() else 0
@@ -81,7 +81,7 @@ def killed(words: list[str], folder: Path, done: int) -> int:
     process.wait()
     index = Archive(folder)
     kept = sum(point.run_id in index for point in read(folder / "sweep.toml").points)
-    assert process.returncode == -9, "it was finished before it could be killed"
+    assert process.returncode == -9, "the study finished before it was killed"
     assert kept > done
     return kept
 
@@ -89,7 +89,7 @@ def killed(words: list[str], folder: Path, done: int) -> int:
 def tables(folder: Path) -> list[pl.DataFrame]:
     """Return runs and summary of a study."""
     rows = pl.read_parquet(folder / "runs/*.parquet", columns=["run_id"])
-    assert rows["run_id"].n_unique() == rows.height, "a run is there twice"
+    assert rows["run_id"].n_unique() == rows.height, "a run is stored twice"
     return [
         pl.read_parquet(folder / "runs.parquet").sort("run_id"),
         pl.read_parquet(folder / "summary.parquet"),
@@ -106,7 +106,7 @@ def quiet(words: list[str]) -> tuple[float, float]:
 
 
 def main(runs: int) -> None:
-    """Print a line an executor."""
+    """Print a line per executor."""
     with tempfile.TemporaryDirectory() as place:
         plan = Path(place) / "plan.toml"
         plan.write_text(PLAN.replace("SEEDS", str(runs // 20)))
@@ -133,7 +133,7 @@ def main(runs: int) -> None:
             same = all(a.equals(b) for a, b in zip(tables(folder), first, strict=True))
             print(
                 f"{name:7} {wall:5.1f} s, CPU {used:5.2f} s, of the core alone {alone:4.2f} s: "
-                f"{1e3 * (used - alone) / runs:.2f} ms a run of overhead; "
+                f"{1e3 * (used - alone) / runs:.2f} ms of overhead per run; "
                 f"tables {'equal' if same else 'DIFFER'}"
             )
             wall, used = quiet(words)
@@ -144,7 +144,7 @@ def main(runs: int) -> None:
         same = all(a.equals(b) for a, b in zip(tables(shards), first, strict=True))
         print(f"shards  four, one after the other: tables {'equal' if same else 'DIFFER'}")
         size = sum(path.stat().st_size for path in (shards / "runs").iterdir())
-        print(f"disk    {size / runs:.0f} bytes a run")
+        print(f"disk    {size / runs:.0f} bytes per run")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the whole package is measured by: seeds on two cores, and the start of `sojourn run`."""
+"""Measurements of the whole package: seeds on two cores, and the start-up of `sojourn run`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUIET = 0.1
 
 
 def seeds() -> str:
-    """How much faster two threads run the same seeds than one, and what else the machine did meanwhile."""
+    """Return a line with the speed-up of two threads over one on the same seeds, and the other load."""
     scenario, seconds = sojourn.load(HERE / "dumbbell-40.toml"), {1: [], 2: []}
     sojourn.run(scenario, [RED], 1)
     before = _busy(), _own(), time.monotonic()
@@ -39,7 +39,7 @@ def seeds() -> str:
 
 
 def start_up() -> str:
-    """How long `sojourn run` takes before the first packet: until it calls the core."""
+    """Return a line with the time of `sojourn run` until it calls the core."""
     stop = (
         "import os, sojourn._core as core; core.Batch = lambda *jobs: os._exit(0); "
         "from sojourn.cli import main; main()"
@@ -47,7 +47,7 @@ def start_up() -> str:
     wall, cpu = [], []
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, "-c", stop, "run", str(HERE / "dumbbell-40.toml"), "--out", f"{out}/run"]
-        # As after the first start of an installed package: byte code is there.
+        # The first start writes the byte code, as for an installed package.
         cached = {**os.environ, "PYTHONPYCACHEPREFIX": f"{out}/cache"}
         cached.pop("PYTHONDONTWRITEBYTECODE", None)
         subprocess.run(command, check=True, capture_output=True, env=cached)
@@ -60,13 +60,13 @@ def start_up() -> str:
 
 
 def _busy() -> float:
-    """CPU seconds since the machine started in which cores were not idle, or lent to another guest."""
+    """Return the CPU seconds since boot in which cores were busy or used by another guest."""
     words = Path("/proc/stat").read_text().split(maxsplit=9)
     user, nice, system, _, _, irq, soft, steal = (int(word) for word in words[1:9])
     return (user + nice + system + irq + soft + steal) / 100
 
 
 def _own(whose: int = resource.RUSAGE_SELF) -> float:
-    """CPU seconds of this process, or of its children that have ended."""
+    """Return the CPU seconds of this process and of its children that have ended."""
     used = resource.getrusage(whose)
     return used.ru_utime + used.ru_stime

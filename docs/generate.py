@@ -1,4 +1,4 @@
-"""Write the parts of the documentation that are made from the code (``make docs``).
+"""Generate the parts of the documentation that are made from the code (``make docs``).
 
 ``python docs/generate.py`` writes them; ``--check`` lists the stale ones and exits with 1.
 """
@@ -110,7 +110,7 @@ def scenario() -> str:
 
 
 def shown(default: object) -> str:
-    """Show a default as one would write it in TOML."""
+    """Return a default in the notation of TOML."""
     return "" if default in (None, [], {}) else f"`{json.dumps(default)}`"
 
 

@@ -1,6 +1,6 @@
-"""A page for each algorithm and scheduler, their index, and what they cost.
+"""Generates a page for each algorithm and scheduler, their index, and the page of their costs.
 
-Made from the registry, the names of the tests' files and the measurement in ``algorithms/costs.json``.
+The sources are the registry, the names of the test files and the measurements in ``algorithms/costs.json``.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _holds(file: Path, pattern: str) -> bool:
 
 
 def example(name: str) -> str:
-    """Write an example that a test executes."""
+    """Return an example, which a test executes."""
     if not can_run(name):
         return f"No scenario can use it yet; {_test('schedulers.rs')} does.\n"
     return f"""```python
@@ -186,12 +186,12 @@ TABLE_6 = {
     "rem": ("low", "constant", "+ - × ÷, exponent, random, timer"),
     "ldc": ("low", "constant", "+ - × ÷, exponent, random, timer"),
 }
-"""Kwon and Fahmy 2002, Table 6: how often the queue is sampled, space, operations; space that it
+"""Kwon and Fahmy 2002, Table 6: sampling frequency of the queue, space, operations; space that it
 does not state is constant."""
 
 
 def cost_page(measured: dict[str, Any]) -> str:
-    """Show all measured costs, and six of them beside the published table."""
+    """Return all measured costs, and six of them compared with the published table."""
     head, rows = costs.table(measured)
     text = NOTE + (HERE / "parts/costs-head.md").read_text(encoding="utf-8")
     text += f"\nMeasured on {measured['machine']}, version {measured['core']}; `make costs` repeats it.\n\n"

@@ -2,7 +2,7 @@
 
 ``docs/images/queues.svg`` for the README; for every algorithm and scheduler its reaction to a step in
 load and, where it has one, its drop function (``docs/algorithms/images``). A picture ends with a hash of what
-it shows: one that shows the same is not drawn again; ``--check`` says which are stale and exits 1.
+its data; a picture with the same data is not drawn again. ``--check`` lists the stale ones and exits with 1.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Keep the summaries of re-run papers: ``python docs/results.py FOLDER...`` fills ``docs/results``.
+"""Copy the summaries of re-run papers: ``python docs/results.py FOLDER...`` fills ``docs/results``.
 
 Each folder is one that ``sojourn reproduce`` wrote in a full run. Its summary with its figures, verdicts and
 published numbers are copied; the list in ``docs/results/README.md`` is written again from all papers in the
 folder. A paper may have two runs, one with real hosts: ``claims.csv`` combines the rows of both worlds, the
-other files are kept for each. With every call the column ``standing``, the verdict over all readings, is made
-again from the stored verdicts and the stored search.
+other files are kept for each. Every call recomputes the column ``standing``, the verdict over all readings,
+from the stored verdicts and the stored search.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILES = {
     True: ("summary-real.md", "published-real.csv", "figures-real"),
 }
 CLAIMS = "claims.csv"
-#: What is kept of a search of readings.
+#: The files of a search of readings that are kept.
 SEARCH = ("search.md", "search.json")
 #: A line of a summary about a claim that only real hosts could decide.
 AWAITED = re.compile(r"^\| \S+ \| real \| undecided \| needs the real world .*\n", re.MULTILINE)

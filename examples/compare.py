@@ -1,7 +1,4 @@
-"""Which of three queues keeps the delay lowest at the same load? Twenty lines of Python.
-
-Run it: ``.venv/bin/python examples/compare.py``.
-"""
+"""Compares the delay of three queues under the same load: ``.venv/bin/python examples/compare.py``."""
 
 from pathlib import Path
 

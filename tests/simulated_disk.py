@@ -1,8 +1,9 @@
-"""A disk in memory that fails, for simulations of the study layer (`test_faults`).
+"""An in-memory disk with faults, for simulations of the study layer (`test_faults`).
 
-`Medium` is the file system: what processes see, and what survives a power cut. A name in a folder survives
-after `sync_folder`, the content of a file after `sync`; of everything later a random part does. `Process` is
-one process on it: an implementation of `sojourn.files.Disk` in which one call, chosen by its number, fails.
+`Medium` is the file system: the data that processes see, and the data that survive a power cut. A name in a
+folder survives after `sync_folder`, the content of a file after `sync`; of later changes a random part
+survives. `Process` is one process on it: an implementation of `sojourn.files.Disk` in which one call, chosen
+by its number, fails.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ START = 1.8e9
 
 
 class Killed(BaseException):
-    """The process was killed; every later call of it fails likewise."""
+    """The process was killed; all its later calls fail in the same way."""
 
 
 @dataclass(eq=False)
@@ -42,7 +43,7 @@ class Folder:
     modified: float = START
 
     def apply(self, change: dict[str, Node | None]) -> None:
-        """Make a change, which is not yet on the medium."""
+        """Make a change that is not yet on the medium."""
         self.changes.append(change)
         _apply(self.names, change)
 
@@ -67,7 +68,7 @@ class Medium:
         self.clock = START
 
     def cut_power(self, draw: random.Random) -> None:
-        """Lose what is not on the medium: each change of a folder, and each content, drawn by itself."""
+        """Lose data that are not on the medium: each change of a folder and each content at random."""
         self.locks.clear()
         _lose(self.root, draw)
 
@@ -111,7 +112,7 @@ def _error(number: int, path: Path) -> OSError:
     return OSError(number, os.strerror(number), os.fspath(path))
 
 
-#: Faults of one call. A call that fails does nothing, except that a torn write writes a part.
+#: Faults of one call. A failing call has no effect, except that a torn write writes a part.
 FAULTS = (
     "EIO",
     "ENOSPC",
@@ -125,7 +126,7 @@ FAULTS = (
     "clock",
     "other",
 )
-#: Calls that only read do not run out of space, and are not torn.
+#: Faults that do not apply to calls that only read: no space, and torn writes.
 READING = {"read", "names", "facts", "now", "may_write"}
 
 
@@ -137,13 +138,13 @@ class Process:
     medium : Medium
         The file system.
     draw : Random
-        Draws what a fault leaves.
+        Draws the effect of a fault.
     at : int or None
         Number of the call, from 0.
     fault : str
         One of `FAULTS`.
     other : callable, optional
-        What another process does at this point, for the fault ``other``.
+        The action of another process at this point, for the fault ``other``.
     name : str
         Name of the process.
     """

@@ -1,10 +1,10 @@
-"""`make audit`: what the dependencies are allowed to be, and their known vulnerabilities.
+"""`make audit`: checks licences, sources and known vulnerabilities of the dependencies.
 
 Rust is checked by cargo-deny, with deny.toml and the RustSec database; the Python packages of requirements/
 are compared with the database of PyPA. Both databases are git repositories below target/advisories; they are
 updated where the network allows that, and their age is printed.
 
-Exit code 0: nothing was found; 1: something was found; 2: not everything could be checked.
+Exit code 0: no problem was found; 1: a problem was found; 2: a check was not possible.
 """
 
 import datetime
@@ -25,7 +25,7 @@ ROOT = pins.ROOT
 DATABASES = ROOT / "target/advisories"
 PYPA = DATABASES / "pypa"
 PYPA_SOURCE = "https://github.com/pypa/advisory-database"
-#: Where cargo-deny keeps its clone (deny.toml).
+#: The folder of cargo-deny's clone (deny.toml).
 RUSTSEC = DATABASES / "cargo-deny"
 OLD = datetime.timedelta(days=30)
 CARGO_DENY = "cargo-deny is missing, so Rust was not checked: cargo install --locked cargo-deny"
@@ -91,7 +91,7 @@ def vulnerabilities(database: Path, packages: Iterable[pins.Pin]) -> list[str]:
 
 
 def main() -> int:
-    """Check everything; return the exit code."""
+    """Run all checks; return the exit code."""
     return max(_rust(), _python())
 
 
@@ -126,7 +126,7 @@ def _run(command: list[str], *, quiet: bool = False) -> int:
 
 
 def _has_data(name: str, clone: Path | None, is_fresh: bool, source: str) -> bool:
-    """Print what is known about a database; return whether there is one."""
+    """Print the state of a database; return whether it exists."""
     if clone is None:
         print(f"{name} is missing and could not be fetched from {source}: its advisories were not checked")
         return False

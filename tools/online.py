@@ -1,4 +1,4 @@
-"""Run a command that downloads; if the network is missing, say so in one line.
+"""Run a command that downloads; if the network is missing, print one line.
 
     python tools/online.py COMMAND [ARGUMENT ...]
 
@@ -10,13 +10,13 @@ import re
 import subprocess
 import sys
 
-#: What pip, cargo and git print where a server cannot be reached.
+#: Messages of pip, cargo and git if a server cannot be reached.
 NO_NETWORK = re.compile(
     r"connection broken by|Max retries exceeded|Temporary failure in name resolution|Network is unreachable"
     r"|[Cc]ould not resolve host|Couldn't resolve host|Failed to connect to|failed to download from"
     r"|spurious network error|download of config\.json failed"
 )
-#: What they print where a file is missing and they must not download it.
+#: Their messages if a file is missing that they must not download.
 NO_FILE = re.compile(
     r"No matching distribution found|no matching package (?:named|found)|--offline was specified"
 )
@@ -31,7 +31,7 @@ MISFIT = (
 
 
 def reason(output: str, is_offline: bool) -> str | None:
-    """Return what is missing, in one line, or None if the command failed for another reason."""
+    """Return one line about the missing network or file; None if the command failed for another reason."""
     if is_offline:
         return MISFIT if NO_FILE.search(output) else None
     return CURE if NO_NETWORK.search(output) else None

@@ -4,8 +4,8 @@
 
 `cargo package` would verify them by building them and all their dependencies in the profile `dev`, which
 nothing else uses. Here they are unpacked into a workspace that has the profiles of this one, and checked in
-its target directory: only the packages themselves are compiled. That their code can also be generated is
-tested where they come from.
+its target directory: only the packages themselves are compiled, without code generation, which the tests of
+the workspace cover.
 """
 
 import shutil
@@ -30,7 +30,7 @@ def workspace(manifest: str, packages: dict[str, str]) -> str:
 
 
 def unpack(archive: Path, directory: Path) -> None:
-    """Unpack an archive with the present time, as Cargo compiles what is newer than its last output."""
+    """Unpack an archive with the current time, because Cargo compiles files newer than its output."""
     with tarfile.open(archive) as packed:
         for member in packed:
             member.mtime = time.time()

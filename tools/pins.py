@@ -89,7 +89,7 @@ def current_sbom() -> str:
     return json.dumps(sbom(pins, {"name": project, "version": version}), indent=1) + "\n"
 
 
-#: How a list names the file with the tools that build the project, which the project does not require.
+#: The entry of a list for the file of build tools, which the project does not require at run time.
 TOOLS = "-r requirements/tools.in"
 
 if __name__ == "__main__":

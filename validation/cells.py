@@ -1,4 +1,4 @@
-"""When a figure of ours agrees with ns-2's: the targets, cell by cell.
+"""The targets of agreement between our figures and those of ns-2, cell by cell.
 
 A cell is one case and one metric. Targets: utilisation within 0.5 points; drop and mark ratio within 3 % or
 95 % intervals that overlap; mean queue within 2 packets or 3 %; time-outs within 10 % or intervals that
@@ -31,7 +31,7 @@ CELLS = ("utilization", "drop_ratio", "mark_ratio", "mean_queue_packets", "timeo
 
 @dataclass(frozen=True)
 class Cell:
-    """Ours beside ns-2's: means, half-widths of 95 % intervals, numbers of seeds."""
+    """One cell: our value and that of ns-2, with half-widths of 95 % intervals and numbers of seeds."""
 
     case: str
     metric: str
@@ -44,7 +44,7 @@ class Cell:
 
     @property
     def counts(self) -> bool:
-        """Whether it is one of N of M."""
+        """Whether the cell counts in "N of M cells"."""
         marks = self.metric != "mark_ratio" or self.is_ecn
         return self.metric in CELLS and marks and not (self.ns2 == 0 and self.ours == 0)
 
@@ -66,7 +66,7 @@ class Cell:
 
     @property
     def overlap(self) -> bool:
-        """Whether the 95 % intervals meet."""
+        """Whether the 95 % intervals overlap."""
         return abs(self.ours - self.ns2) <= self.ours_ci + self.ns2_ci
 
     @property

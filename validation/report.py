@@ -1,4 +1,4 @@
-"""``validation/REPORT.md`` and its pictures: what is out of target, a table for each family, the rest."""
+"""Writes ``validation/REPORT.md`` and its pictures: cells out of target, a table per family, the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAMILIES = {
     "R": "NewReno, equal round-trip times, every link as fast as the bottleneck",
     "B": "Reno, unequal round-trip times, RED with max_p = 1, with and without ECN",
     "T": "SACK with constant-rate streams, large buffers",
-    "A": "Adaptive RED, set by itself and by hand",
+    "A": "Adaptive RED with automatic and with given parameters",
     "O": "RIO, In and Out flows",
 }
 OURS, NS2 = "#0b6e5b", "#a85400"
@@ -59,7 +59,7 @@ otherwise; means with 95 % intervals over [100 s, 200 s]. Targets and open diffe
         text += """
 ## Packet for packet
 
-Forty flows over twenty hosts, nothing random: each drop of 60 s is compared with ns-2's by time (10 us),
+Forty flows over twenty hosts without randomness: each drop of 60 s is compared with ns-2's by time (10 us),
 flow and sequence number, up to the first that differs.
 
 """
@@ -68,8 +68,8 @@ flow and sequence number, up to the first that differs.
         text += """
 ## With random send delays
 
-With equal round-trip times it is a matter of phase who meets the full buffer; here both sides wait up to
-0.432 ms before they send (`overhead`).
+With equal round-trip times the phase determines which packets find the buffer full; here both simulators
+delay each packet by a random time of up to 0.432 ms (`overhead`).
 
 """
         text += _table(compared["jitter"])
@@ -82,10 +82,10 @@ With equal round-trip times it is a matter of phase who meets the full buffer; h
         (pictures / "transient.svg").write_text(_transient(windows))
     if compared["clock"]:
         text += """
-## The same elsewhere on ns-2's clock
+## The same cases at another time of ns-2's clock
 
-ns-2 started later (families R and A 600 s, family B 200 s), where its clock, a double, rounds the time to
-send a packet to the other side. Nothing else differs from the tables above.
+ns-2 started later (families R and A 600 s, family B 200 s), where its clock, a double, rounds the
+transmission time of a packet in the other direction. Nothing else differs from the tables above.
 
 """
         text += _clock(compared["clock"], cells)
@@ -121,7 +121,7 @@ def _table(cells: Sequence[Cell]) -> str:
 
 
 def _same(same: Mapping[str, tuple[int, int, int]]) -> str:
-    lines = ["| case | drops that are the same | ns-2's | ours |", "|---|---:|---:|---:|"]
+    lines = ["| case | equal drops | ns-2's | ours |", "|---|---:|---:|---:|"]
     lines += [f"| {name} | {equal} | {theirs} | {ours} |" for name, (equal, theirs, ours) in same.items()]
     return "\n".join(lines) + "\n"
 
@@ -140,7 +140,7 @@ def _clock(later: Sequence[Cell], cells: Sequence[Cell]) -> str:
 
 
 def _diagonal(cells: Sequence[Cell], family: str) -> str:
-    """Draw ours against ns-2's, one panel a metric, both intervals; the diagonal is agreement."""
+    """Draw our values against those of ns-2, one panel per metric, with both intervals."""
     names = [m for m in METRICS if any(c.metric == m and c.ours and c.ns2 for c in cells)]
     rows = -(-len(names) // 3)
     with drawing():

@@ -1,7 +1,7 @@
-"""``make validate``: forty scenarios beside ns-2's results, with both intervals.
+"""``make validate``: compares 54 scenarios with ns-2's results, with both intervals.
 
-Runs every scenario of ``validation/ns2/scenarios`` that has a reference, writes ``validation/REPORT.md``
-and its pictures. What is done is kept in ``results/validation`` and not run again. Exit code 1 if fewer
+Runs every scenario of ``validation/ns2/scenarios`` that has a reference, writes ``validation/REPORT.md`` and
+its pictures. Finished runs are kept in ``results/validation`` and not repeated. The exit code is 1 if fewer
 than nine cells in ten are within their target.
 """
 
@@ -132,10 +132,10 @@ def transients(name: str, seeds: Iterable[int], store: Store | None) -> list[lis
 
 
 def same_drops(name: str) -> tuple[int, int, int]:
-    """Compare every drop of a case in which nothing is random.
+    """Compare every drop of a case without randomness.
 
-    Returns how many drops of ours and ns-2's are the same packet at the same time, up to the first that
-    is not; how many ns-2 has; how many we have.
+    Returns the number of drops that are equal in both (packet and time) up to the first difference, the
+    number of ns-2's drops, and the number of ours.
     """
     with (REFERENCE / f"many/{name}.drops.csv").open() as file:
         theirs = [(float(r["time_s"]), int(r["flow"]), int(r["sequence"])) for r in csv.DictReader(file)]

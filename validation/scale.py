@@ -1,8 +1,8 @@
-"""How the fluid model's error falls with the population: packets from 10 to 10,000 flows at 1 Mbit/s each.
+"""The decrease of the fluid model's error with the number of flows: 10 to 10,000 flows at 1 Mbit/s each.
 
-``python -m validation.scale`` runs `examples/fluid/million.toml` with fewer flows and as much less link and
-buffer, in both worlds, and writes ``validation/scale.csv``. The equations do not depend on the number of
-flows at a given share of the link: from 220 flows on (all classes) the fluid answer is the same.
+``python -m validation.scale`` runs `examples/fluid/million.toml` in both worlds with fewer flows and a link
+and buffer in proportion, and writes ``validation/scale.csv``. At a fixed rate per flow the equations do not
+depend on the number of flows: from 220 flows on (all classes) the fluid solution is the same.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ RESULT = Path(__file__).with_name("scale.csv")
 EXAMPLE = Path(__file__).parents[1] / "examples/fluid/million.toml"
 #: Flows and seeds.
 SIZES = {10: 10, 30: 10, 100: 10, 300: 5, 1000: 3, 3000: 2, 10_000: 1}
-#: Fewer flows have other round-trip times than a million, and noise that does not fall as 1/sqrt(N).
+#: Smallest number of flows of the fit: with fewer, some round-trip times are missing and the noise does not
+#: fall as 1/sqrt(N).
 LEAST = 100
 METRICS = ("mean_delay_s", "mark_ratio", "utilization", "jain_index")
 
 
 def scenario(flows: int) -> sojourn.Scenario:
-    """Return the example with fewer flows on as much less link and buffer."""
+    """Return the example with fewer flows, and a link and buffer in proportion."""
     whole = sojourn.load(EXAMPLE)
     data = whole.model_dump(by_alias=True, exclude_none=True)
     dumbbell = {**data["dumbbell"], "rate": f"{flows}Mbit/s"}
@@ -57,7 +58,7 @@ def main() -> None:
 
 
 def extrapolated(errors: list[tuple[int, float]]) -> tuple[float, float]:
-    """Return a and b of error = a + b / sqrt(N), by least squares; a is what is left at a million."""
+    """Return a and b of error = a + b / sqrt(N) by least squares; a remains at a million flows."""
     flows, values = (np.array(column, dtype=float) for column in zip(*errors, strict=True))
     (a, b), *_ = np.linalg.lstsq(np.stack([np.ones_like(flows), flows**-0.5], axis=1), values)
     return float(a), float(b)

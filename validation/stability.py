@@ -1,4 +1,4 @@
-"""Stability maps against packets: is the queue steady where the linear loop says so (decision 12).
+"""Compares the stability predicted by the linear loop with packet simulations (decision 12).
 
 ``python -m validation.stability`` runs every point (a few minutes), writes ``validation/stability.csv``
 and draws the maps of ``docs/images``; ``--draw`` draws only.
@@ -90,7 +90,7 @@ start = "uniform 0s 1s"
 
 
 def concentration(queue: np.ndarray, interval: float) -> float:
-    """Return the share of the variance within a factor `BAND` of one frequency, as decision 12 says."""
+    """Return the share of the variance within a factor `BAND` of one frequency, as defined in decision 12."""
     frequency, power = welch(queue, fs=1 / interval, nperseg=len(queue) // 10, window="hann")
     frequency, power = frequency[1:], power[1:]
     peak = frequency[int(np.argmax(power * frequency))]
@@ -99,7 +99,7 @@ def concentration(queue: np.ndarray, interval: float) -> float:
 
 
 def measure(point: Point) -> dict[str, float]:
-    """Return the mean over seeds of the queue's size and period, and what both are compared with."""
+    """Return the means over seeds of the two measures of the queue, and the thresholds of both."""
     results = sojourn.run(scenario(point), aqms=[CASES[point.algorithm][0]], seeds=SEEDS)
     queues, shares, spreads = [], [], []
     for record in results.records:

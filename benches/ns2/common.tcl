@@ -1,18 +1,18 @@
-# What the twins in ns-2 share: options, the network, counting, TCP and web sessions as their scenarios have them.
+# Common part of the twins in ns-2: options, the network, counting, TCP and web sessions as in their scenarios.
 #
 #   ns TWIN.tcl [-seed 1] [-end SECONDS] [-stats 0]
 #
 # prints {"arrivals": ..., "drops": ...}, packets offered to and dropped at the queues that the scenario records, unless
-# -stats is 0: then nothing is counted, so that ns-2 is as fast as it can be.
+# -stats is 0: then ns-2 counts nothing and is faster.
 array set o {-seed 1 -end 200 -warm 0 -stats 1}
 array set o $argv
-# Bookkeeping for nam is quadratic in the number of links and of no use here.
+# The bookkeeping for nam is quadratic in the number of links and is not needed here.
 Simulator instproc register-nam-linkconfig args {}
 Simulator instproc remove-nam-linkconfig args {}
 set ns [new Simulator]
 $defaultRNG seed $o(-seed)
 set start [new RNG]
-# Every queue that is not limited below.
+# Limit of every queue without a finite buffer.
 Queue set limit_ 1000000
 
 # Join two nodes by a link whose queues never drop.
@@ -20,7 +20,7 @@ proc join_hosts {a b rate delay} {
   $::ns duplex-link $a $b $rate $delay DropTail
 }
 
-# A link one way with a limited queue, which is counted.
+# A one-way link with a finite queue, which is counted.
 proc limited_link {a b rate delay kind limit} {
   $::ns simplex-link $a $b $rate $delay $kind
   $::ns queue-limit $a $b $limit
@@ -39,7 +39,7 @@ proc greedy {kind sink from to} {
   $::ns at [$::start uniform 0 1] "$ftp start"
 }
 
-# Datagrams of so many bytes at a constant rate, from a random moment of the first second.
+# Datagrams of one size in bytes at a constant rate, from a random moment of the first second.
 proc constant {from to rate bytes random} {
   set udp [new Agent/UDP]
   $udp set packetSize_ $bytes
@@ -74,8 +74,8 @@ proc sessions {count clients servers first page_gap gap_from objects object_gap 
   $pool set-interPageOption $gap_from
 }
 
-# Left alone, both of an object's connections begin with a SYN. Here the answer comes over the connection that the
-# request has opened.
+# By default both connections of an object begin with a SYN. Here the answer uses the connection that the request has
+# opened.
 proc before {procedure lines} {
   PagePool/WebTraf instproc $procedure [PagePool/WebTraf info instargs $procedure] \
     "$lines\n[PagePool/WebTraf info instbody $procedure]"

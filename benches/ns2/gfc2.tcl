@@ -12,7 +12,7 @@ if {$o(-greedy)} {
   set unit Mb
   set access 1Gb
 }
-# In bytes of so many packets where scenarios have kB.
+# Byte limits, which scenarios state in kB, as numbers of packets.
 Queue/DropTail set queue_in_bytes_ [expr {!$o(-greedy)}]
 Queue/DropTail set mean_pktsize_ 1000
 proc node name {

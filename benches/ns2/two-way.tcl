@@ -1,4 +1,4 @@
-# ../two-way.toml in ns-2: twenty NewReno flows each way, RED there, DropTail back.
+# ../two-way.toml in ns-2: twenty NewReno flows in each direction, RED on the forward, DropTail on the reverse path.
 source [file join [file dirname [info script]] common.tcl]
 foreach {key value} {packetSize_ 500 window_ 10000} {Agent/TCP set $key $value}
 foreach {key value} {thresh_ 15 maxthresh_ 45 linterm_ 10 q_weight_ 0.002 gentle_ false adaptive_ 0

@@ -1,4 +1,4 @@
-"""CoDel in Python: acts at the departure, and the same decisions as the built-in ``codel``.
+"""CoDel in Python: decides at departure, with the same decisions as the built-in ``codel``.
 
 sojourn run examples/red40.toml --aqm examples/own/codel.py:CoDel --aqm codel
 """
@@ -11,20 +11,20 @@ import sojourn
 class CoDel(sojourn.Aqm):
     """Controlled Delay.
 
-    When the delay has stayed above target for an interval, drops ever more often until it is below.
+    After the delay has stayed above target for an interval, drops with decreasing gaps until it is below.
     """
 
     source = "RFC 8289"
-    probes = {"count": ("packets", "drops that set the present rate")}
+    probes = {"count": ("packets", "number of drops that determines the current gap")}
 
-    target = sojourn.Param("5ms", min="1us", doc="Delay that may stand", source="RFC 8289")
-    interval = sojourn.Param("100ms", min="1us", doc="How long it may stand", source="RFC 8289")
-    max_packet = sojourn.Param("1500B", min=1, doc="A queue this small is never acted on", source="RFC 8289")
+    target = sojourn.Param("5ms", min="1us", doc="Acceptable standing delay", source="RFC 8289")
+    interval = sojourn.Param("100ms", min="1us", doc="Time above target before a drop", source="RFC 8289")
+    max_packet = sojourn.Param("1500B", min=1, doc="Backlog that is always accepted", source="RFC 8289")
 
     def start(self):
-        self.first_above = None  # when the delay will have stood for an interval
+        self.first_above = None  # end of the interval above target; None while below
         self.dropping, self.drop_next, self.count, self.last_count = False, 0, 0, 0
-        self.dropped = ""  # what was dropped just before this head: "", "first" or "next"
+        self.dropped = ""  # the drop that preceded this head: "", "first" or "next"
 
     def later(self, time):
         return time + isqrt(self.interval * self.interval // max(1, self.count))

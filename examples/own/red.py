@@ -13,12 +13,12 @@ class RED(sojourn.Aqm):
     """
 
     source = "Floyd and Jacobson 1993"
-    probes = {"avg": ("packets", "average queue"), "p": "base probability of the present average"}
+    probes = {"avg": ("packets", "average queue"), "p": "base probability at the current average"}
 
-    min_th = sojourn.Param("5p", above=0, doc="Average queue below which nothing is dropped", source="FJ93")
-    max_th = sojourn.Param("15p", above=0, doc="Average queue from which everything is", source="Floyd 1997")
+    min_th = sojourn.Param("5p", above=0, doc="Average queue from which packets are dropped", source="FJ93")
+    max_th = sojourn.Param("15p", above=0, doc="Average queue of certain drops", source="Floyd 1997")
     max_p = sojourn.Param(0.1, above=0, max=1, doc="Base probability just below max_th", source="Floyd 1997")
-    w_q = sojourn.Param(0.002, above=0, max=1, doc="Weight of the present queue", source="FJ93")
+    w_q = sojourn.Param(0.002, above=0, max=1, doc="Weight of the current queue", source="FJ93")
 
     def start(self):
         if self.max_th <= self.min_th:
@@ -30,8 +30,9 @@ class RED(sojourn.Aqm):
         if self.idle_since is None:
             self.avg += self.w_q * (queue.packets - self.avg)
         else:
-            # As many packets as the link could have sent saw an empty queue.
-            bits = 8 * 10**9 * self.link.mean_packet  # of a packet, times the ns of a second
+            # While idle, the average decays as if every packet that the link could have sent met an empty
+            # queue.
+            bits = 8 * 10**9 * self.link.mean_packet  # bits of a packet, times nanoseconds per second
             unsent = (now - self.idle_since) * self.link.rate // bits
             self.avg *= (1.0 - self.w_q) ** unsent
             self.ended = now, self.idle_since + unsent * bits // self.link.rate

@@ -1,7 +1,7 @@
 """Sojourn, a laboratory for active queue management.
 
-Which queue, with which parameters, is better for whom? A scenario says what happens, ``run`` lets several
-algorithms meet it under the same seeds, the results carry intervals.
+A scenario describes links, queues and traffic. ``run`` simulates it under several algorithms with the same
+seeds; the results have confidence intervals.
 
 Examples
 --------

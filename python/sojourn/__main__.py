@@ -1,4 +1,4 @@
-"""``python -m sojourn`` is the command line."""
+"""Entry point of ``python -m sojourn``: the command line."""
 
 from sojourn.cli import main
 

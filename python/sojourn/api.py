@@ -95,7 +95,7 @@ def run(
     """
     with permitting(allow_code):
         scenario = scenario_of(scenario)
-        # Once code is loaded, specs have their canonical form.
+        # Specs of Python code have a canonical form only after the code is loaded.
         scenario = scenario.with_() if allow_code else scenario
         wanted = plan(scenario, aqms, seeds, seed_from, world)
     return run_points(wanted, workers, out, progress, keep_traces, command, executor)
@@ -140,20 +140,21 @@ def run_points(
     warnings += alike((one.point.spec, one.metrics) for one in outcomes)
     if store is None or manifest is None:
         return Results(scenario, specs, outcomes, warnings)
+    results = Results(scenario, specs, outcomes, warnings, store.directory, manifest)
     manifest.update(
         status="complete",
         id=keep_rows(store.directory, store.leaves(point.run_id for point in wanted)),
-        warnings=warnings,
+        warnings=results.warnings,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun[0])),
         wall_s=round(time.perf_counter() - begun[1], 3),
         cpu_s=round(time.process_time() - begun[2], 3),
     )
     write_manifest(store.directory, manifest)
-    return Results(scenario, specs, outcomes, warnings, store.directory, manifest)
+    return results
 
 
 def scenario_of(value: Scenario | str | os.PathLike[str]) -> Scenario:
-    """Return a scenario, or the one in a file."""
+    """Return a scenario, read from a file if `value` is a path."""
     if isinstance(value, Scenario):
         return value
     if isinstance(value, str | os.PathLike):

@@ -23,7 +23,7 @@ def wrong(value: object, where: str, problem: str, allowed: str) -> InputError:
     """Return the error for a value."""
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001 - any object may come
+    except Exception:  # noqa: BLE001 - repr of a user's object
         text = f"a {type(value).__name__}"
     short = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
     return InputError(where, f"= {short} {problem}", allowed)
@@ -83,7 +83,7 @@ def text(value: Any, where: str, allowed: str) -> str:
 
 
 def word(value: Any, where: str, words: Iterable[str]) -> str:
-    """Check one of some words."""
+    """Check that a text is one of `words`."""
     allowed = list(words)
     if text(value, where, ", ".join(allowed)) not in allowed:
         raise unknown(value, "one of the allowed words", allowed, where)

@@ -18,7 +18,7 @@ from sojourn import _core
 Args = ParamSpec("Args")
 T = TypeVar("T")
 
-#: Errors that another directory avoids; others (a full disk, a broken one) are failures.
+#: Errors that the user can avoid by another directory; others, such as a full disk, are failures.
 _WRONG_PLACE = {
     errno.EACCES,
     errno.EEXIST,
@@ -57,7 +57,7 @@ class SojournError(Exception):
 
 
 class RunFailed(SojournError):  # noqa: N818 - a result, not a misuse
-    """A run failed: packets were not conserved, the core broke, or the disk was full."""
+    """A run failed: packets were not conserved, the core failed, or the disk was full."""
 
 
 class InputError(SojournError):
@@ -143,7 +143,7 @@ def refuse_damaged(read: Callable[Args, T]) -> Callable[Args, T]:
 
 
 def place(path: str | os.PathLike[str], where: str = "out", allowed: str = "a folder") -> Path:
-    """Return a path; reject an empty text, which Python takes for the working directory.
+    """Return a path; reject an empty text, which Python interprets as the working directory.
 
     Examples
     --------

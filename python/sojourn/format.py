@@ -1,7 +1,7 @@
 """Numbers as text: significant digits, intervals, units.
 
-Every number in a table, a figure or a sentence of a report is formatted here, so that equal values look
-equal everywhere. Unknown values (``None``, NaN) are shown as a dash, never as 0.
+Every number in a table, a figure or a sentence of a report is formatted here, so that equal values have equal
+texts everywhere. Unknown values (``None``, NaN) are shown as a dash, never as 0.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def scaled(value: float | None, unit: Scale, half_width: float | None = None, di
 
 
 def capitalized(text: str) -> str:
-    """Return a text with a capital at its beginning and the rest as it is."""
+    """Return a text with a capital first letter and the rest unchanged."""
     return text[:1].upper() + text[1:]
 
 

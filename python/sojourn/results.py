@@ -6,13 +6,15 @@ import json
 import os
 import statistics
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import files
+from sojourn import files, worlds
 from sojourn.algorithms import remember
 from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics import find
+from sojourn.metrics.diagnostics import sentence, settled, unsettled
 from sojourn.record import Record, array
 from sojourn.runner.archive import Archive
 from sojourn.runner.execute import Outcome
@@ -20,6 +22,7 @@ from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario, load
 from sojourn.stats import Estimate, bootstrap, mean_ci
 from sojourn.stats.batch_means import batch_means
+from sojourn.stats.warmup import NOT_SETTLED, Settling
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,8 +54,6 @@ class Results:
         The scenario.
     aqms : list of str
         Canonical specs, in the given order.
-    warnings : list of str
-        Reasons to doubt the results.
     directory : Path or None
         The results directory.
     manifest : dict
@@ -71,7 +72,7 @@ class Results:
         self.scenario = scenario
         self.aqms = list(aqms)
         self.outcomes = sorted(outcomes, key=lambda o: (self.aqms.index(o.point.spec), o.point.seed))
-        self.warnings = list(warnings)
+        self._noted = list(warnings)
         self.directory = directory
         self.manifest = manifest or {}
 
@@ -113,13 +114,36 @@ class Results:
 
     def joined(self, more: Results) -> Results:
         """Return these results with `more` seeds of the same algorithms; in memory only."""
-        warnings = list(dict.fromkeys(self.warnings + more.warnings))
+        warnings = list(dict.fromkeys(self._noted + more._noted))
         return Results(self.scenario, self.aqms, [*self.outcomes, *more.outcomes], warnings)
 
     @property
     def id(self) -> str | None:
         """The id of the result (`sojourn.runner.identity`); None if nothing was written."""
         return self.manifest.get("id")
+
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons to doubt the results."""
+        return list(dict.fromkeys([*self._noted, *unsettled(self.warmup)]))
+
+    @property
+    def notes(self) -> list[str]:
+        """The outcomes of the check of the warm-up that are no warnings."""
+        return [
+            f"warm-up: {aqm}: {sentence(one)}"
+            for aqm, one in self.warmup.items()
+            if one.outcome != NOT_SETTLED
+        ]
+
+    @cached_property
+    def warmup(self) -> dict[str, Settling]:
+        """For each algorithm, whether its queue had settled when the window began (`stats.warmup`)."""
+        return settled((one.point.spec, one.record) for one in self.outcomes if self._is_stochastic(one))
+
+    @staticmethod
+    def _is_stochastic(one: Outcome) -> bool:
+        return worlds.find(one.point.world).has_packets
 
     @property
     def seeds(self) -> list[int]:
@@ -135,8 +159,8 @@ class Results:
     def fast_path(self) -> str | None:
         """Whether the simulator took its fast path: ``yes``, or ``no`` with the reason.
 
-        None where no run was simulated, or in results of a version that did not record it. Of several
-        algorithms with different answers, each answer once.
+        None if no run was simulated, or in results of a version that did not record it. If the algorithms
+        differ, each answer is listed once.
         """
         first = {one.point.spec: one for one in reversed(self.outcomes)}
         found = dict.fromkeys(path for one in first.values() if (path := one.record.fast_path))
@@ -172,7 +196,7 @@ class Results:
     def median(self, aqm: str, metric: str) -> tuple[float, tuple[float, float] | None] | None:
         """Return the median over the seeds of one metric with its 95 % bootstrap interval; None if unknown.
 
-        For metrics whose mean depends on few seeds, like completion times of files with heavy-tailed sizes.
+        Use it for metrics whose mean depends on few seeds, like completion times of heavy-tailed files.
         """
         known = [value for value in self.values(aqm, metric) if value is not None]
         return (statistics.median(known), bootstrap(known)) if known else None
@@ -317,7 +341,8 @@ class Results:
             runs.append(run)
         names = [name for name in self.metric_names if not name.startswith("queues.")]
         summary = {aqm: {name: self.estimate(aqm, name)._asdict() for name in names} for aqm in self.aqms}
-        return {"runs": runs, "summary": summary, "warnings": self.warnings}
+        warmup = {aqm: one._asdict() for aqm, one in self.warmup.items()}
+        return {"runs": runs, "summary": summary, "warmup": warmup, "warnings": self.warnings}
 
     def __repr__(self) -> str:
         where = f" in {self.directory}" if self.directory else ""

@@ -1,7 +1,7 @@
-"""Rules that compute an algorithm's parameters from the network, as papers give them.
+"""Published rules that compute an algorithm's parameters from the network.
 
-Each returns a `Rule`: a spec, ready for ``sojourn.run`` or ``--aqm``, that also knows its numbers, where they
-come from, and whether they are printed in the paper or computed.
+Each returns a `Rule`: a spec for ``sojourn.run`` or ``--aqm``, with its numbers, their source, and whether
+they are printed in the paper or computed.
 """
 
 from __future__ import annotations
@@ -81,19 +81,19 @@ def redopt(
 ) -> Rule:
     """Return RED with the parameters that should hold the average queue midway between its thresholds.
 
-    For the loads of the paper's two tables, on its own network, the printed values, verbatim. For any other
-    number of flows or network a **reconstruction**: the model that the paper used (Ziegler, Brandauer and
-    Fdida, IWQoS 2001) is not available to us; ours puts a documented formula of TCP's throughput (Padhye et
-    al. 1998) in its place. Its three constants and its round-trip times were fitted to the table for FTP
-    flows, which it meets within a packet, 2.4 % (max_p) and 5.6 % (w_q). It does not reproduce the table for
-    Web sessions.
+    For the loads of the paper's two tables on its own network, these are the printed values. For any other
+    number of flows or network they are a **reconstruction**: the model that the paper used (Ziegler,
+    Brandauer and Fdida, IWQoS 2001) is not available to us, so a published formula of TCP's throughput
+    (Padhye et al. 1998) replaces it. Its three constants and its round-trip times were fitted to the table
+    for FTP flows, from which it differs by at most one packet, 2.4 % (max_p) and 5.6 % (w_q). It does not
+    reproduce the table for Web sessions.
 
     Parameters
     ----------
     flows : int
         TCP flows; printed for 16, 32, 64, 128, 256.
     sessions : int
-        Web sessions instead; printed for 800, 1000, 1200, 1300, 1400, and known for these only.
+        Web sessions instead: 800, 1000, 1200, 1300 or 1400, the rows of the paper's table.
     rate, packet, rtts, tcp_share
         The link, the mean packet on the wire, round-trip times without queueing (flows are spread evenly),
         and the share of the link available to TCP.
@@ -187,9 +187,9 @@ def pi(
 ) -> Rule:
     """Return PI with the gains of its authors' design rule.
 
-    The controller's zero cancels TCP's slow pole z = 2 N / (R^2 C), where the loop then crosses gain one;
-    K = z |1 + j z R| (2 N)^2 / (R C)^3, and after the bilinear rule a, b = K/z +- K/(2 f_s). It is stable for
-    any more flows and any shorter round trip.
+    The controller's zero cancels TCP's slow pole z = 2 N / (R^2 C), where the loop then crosses gain one; K =
+    z |1 + j z R| (2 N)^2 / (R C)^3, and by the bilinear transform a, b = K/z +- K/(2 f_s). It is stable for
+    more flows and shorter round-trip times, too.
 
     Parameters
     ----------
@@ -204,9 +204,8 @@ def pi(
     q_ref : str
         Reference queue length.
     lag : bool
-        Count the queue's lag at the crossover, |1 + j z R|. The authors' published gains (1.822e-5 and
-        1.816e-5 at 160 Hz, for 60 flows, 3750 packets/s and R = 0.2 s + 175/3750 s) come out without it, with
-        the factor, 1.008, taken as one.
+        Include the queue's lag at the crossover, |1 + j z R|. The authors' published gains (1.822e-5 and
+        1.816e-5 at 160 Hz, for 60 flows, 3750 packets/s and R = 0.2 s + 175/3750 s) omit this factor, 1.008.
 
     Examples
     --------

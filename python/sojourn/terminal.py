@@ -1,8 +1,9 @@
-"""The only way to the terminal: `show` prints text in which control characters are escaped.
+"""Output to the terminal: `show` prints text in which control characters are escaped.
 
-Texts come from files (names, keys, specs, messages) and may hold control sequences, which could retitle the
-terminal, hide lines or forge output. Lines and tabs stay as they are. Sequences of the program itself go
-through `control`, and tables through `console`, which takes escaped texts only.
+Texts from files (names, keys, specs, messages) may contain control sequences, which could retitle the
+terminal, hide lines or forge output. Line feeds and tabs are kept. Control sequences of the program itself
+are written by `control`, tables by `console`, which takes escaped texts only. No other module writes to the
+terminal.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Control characters but for line feed and tab, line separators, bidirectional overrides and marks, and
+#: Control characters except line feed and tab, line separators, bidirectional overrides and marks, and
 #: halves of surrogate pairs (bytes of a file name that are not UTF-8).
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
@@ -33,18 +34,18 @@ def escape(text: str) -> str:
 
 
 def show(text: str = "", file: TextIO | None = None) -> None:
-    """Print a text, escaped, to standard output or to `file`, at once."""
+    """Print a text, escaped, to standard output or to `file`, and flush it."""
     print(escape(text), file=file or sys.stdout, flush=True)
 
 
 def control(sequence: str) -> None:
-    """Write control sequences of the program to standard error; texts within them are escaped before."""
+    """Write control sequences of the program to standard error; the caller has escaped texts within them."""
     sys.stderr.write(sequence)
     sys.stderr.flush()
 
 
 def console(file: TextIO, width: int | None = None) -> Console:
-    """Return a rich console on `file`; what it prints has to be escaped before."""
+    """Return a rich console on `file`; the caller has to escape the texts that it prints."""
     from rich.console import Console
 
     return Console(file=file, highlight=False, markup=False, emoji=False, width=width)

@@ -1,4 +1,4 @@
-"""The contract that every algorithm must fulfil, as checks for built-in algorithms and the user's.
+"""The contract that every algorithm must fulfil, as checks for built-in algorithms and those of users.
 
 ``check_aqm`` drives the real handlers through random inputs (the core's ``Harness``) and a small simulation.
 The project runs it over its whole registry; run it on your own algorithm before you trust its results.
@@ -32,7 +32,7 @@ EXTREME = [
 ]
 #: At an ordinary link one departure drops at most this share of the queue.
 MOST_DROPS = 0.5
-#: State after 20,000 events, at most this many times what it was after 5,000, and this many bytes more.
+#: Largest growth of the state from 5,000 to 20,000 events: this factor, plus this number of bytes.
 MOST_GROWTH, SLACK = 2.0, 4096
 
 WORLD = """
@@ -55,7 +55,7 @@ size = "500B"
 """
 
 
-class ContractBroken(AssertionError):  # noqa: N818 - it is what happened
+class ContractBroken(AssertionError):  # noqa: N818 - a result, not a misuse
     """An algorithm fails some checks; `report` has the results of all."""
 
     def __init__(self, report: Report) -> None:
@@ -106,7 +106,7 @@ def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True, allow_code: bo
     Parameters
     ----------
     aqm : str, Aqm or class
-        A spec (``"red min_th 5"``, ``"mine.py:Mine"``), an own class or an object of it.
+        A spec (``"red min_th 5"``, ``"mine.py:Mine"``), a class of your own or an object of it.
     strict : bool
         Whether to raise if a check fails.
     allow_code : bool
@@ -279,13 +279,13 @@ def _spelling(exams: _Exams) -> None:
     plain.run(1000, 0.5)
     full.run(1000, 0.5)
     if plain.log() != full.log():
-        raise _Broken(f"{canonical}, its defaults written out, decides otherwise than {exams.name}")
+        raise _Broken(f"{canonical}, its defaults written out, decides differently from {exams.name}")
 
 
 def _determinism(exams: _Exams) -> None:
     for link in ORDINARY:
         one, other = exams.make(link), exams.make(link)
-        for _ in range(4):  # in turn: what they shared would show
+        for _ in range(4):  # alternately, so that shared state shows
             one.run(500, 0.5)
             other.run(500, 0.5)
         if one.log() != other.log():
@@ -300,7 +300,7 @@ def _clone(exams: _Exams) -> None:
     copy = original.copy()
     original.run(1000, 0.5)
     after = original.log()
-    original.run(1000, 0.5)  # the copy must not notice
+    original.run(1000, 0.5)  # must not affect the copy
     copy.run(1000, 0.5)
     if copy.log() != after:
         raise _Broken("a copy decides differently from the original (state outside of the instance?)")
@@ -392,7 +392,7 @@ CHECKS: dict[str, tuple[str, Check]] = {
     "finite": ("no probe is NaN or infinite", lambda exams: exams.refuse("finite")),
     "probes": ("every declared probe is reported, no other", lambda exams: exams.refuse("probes")),
     "determinism": ("same seed, same decisions; instances share nothing", _determinism),
-    "clone": ("a copy continues as the original, and does not touch it", _clone),
+    "clone": ("a copy continues as the original does, and does not affect it", _clone),
     "memory": ("state does not grow with the number of packets", _memory),
     "drops": ("one departure drops at most half of a long queue", _drops),
     "simulation": ("packets of a simulation are conserved, its record repeats", _simulation),

@@ -26,14 +26,15 @@ BEFORE = {
         "m.py has no class 'Mine' (did you mean Mind?); allowed: Mind",
     ),
     "no algorithm": ("class Mine: pass", "m.py:Mine is not an algorithm; allowed: a subclass of sojourn.Aqm"),
-    "no handler": ("class Mine(sojourn.Aqm): pass", "m.py:Mine handles nothing; allowed: one of on_offered"),
+    "no handler": ("class Mine(sojourn.Aqm): pass", "m.py:Mine has no handler; allowed: one of on_offered"),
     "__init__": (
         "class Mine(sojourn.Aqm):\n    def __init__(self): self.x = 1\n    def on_idle(self, now): pass",
         "m.py:Mine.__init__ would not be called in a run; allowed: start(self)",
     ),
     "arguments": (
         "class Mine(sojourn.Aqm):\n    def on_arrival(self, packet): pass",
-        "m.py:Mine.on_arrival does not take what it is called with; allowed: (self, now, packet, queue, rng)",
+        "m.py:Mine.on_arrival has other parameters than the handler; "
+        "allowed: (self, now, packet, queue, rng)",
     ),
     "a handler misspelt": (
         "class Mine(sojourn.Aqm):\n    def on_arrivel(self): pass\n    def on_idle(self, now): pass",

@@ -15,7 +15,7 @@ from sojourn.runner import execute
 
 
 def doom(number: signal.Signals, whole: int) -> None:
-    """Send this process a signal once that many files with runs are complete."""
+    """Send this process a signal when this number of files with runs is complete."""
     rename = Path.replace
     named = 0
 

@@ -192,9 +192,7 @@ def test_a_run_exports_every_metric(results: sojourn.Results, tmp_path: Path) ->
     assert frame["aqm"].to_list() == results.aqms
 
 
-def test_one_entry_of_the_registry_is_shown_everywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_metric_is_shown_in_every_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sojourn.metrics.registry.METRICS", METRICS)
     monkeypatch.setitem(METRICS, "half_delay_s", METRICS["mean_delay_s"])  # restored after the test
 

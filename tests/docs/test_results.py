@@ -124,7 +124,7 @@ def test_figures_are_kept_with_the_summary_of_their_world(results: ModuleType, t
     assert (here / "some2001" / "summary-real.md").read_text() == "![Figure](figures-real/01.svg)\n"
 
 
-def test_verdicts_over_all_readings_are_made_again_from_the_stored_ones(results: ModuleType, tmp_path: Path):
+def test_verdicts_over_all_readings_are_recomputed_from_the_stored_ones(results: ModuleType, tmp_path: Path):
     place = tmp_path / "raqm2005"
     place.mkdir()
     no, yes, open_ = "not reproduced", "reproduced", "undecided"

@@ -1,10 +1,10 @@
-"""The rules of judging, on made-up samples.
+"""The rules of judging, on synthetic samples.
 
 Mutants (each was put into ``papers/checks.py`` or ``papers/judge.py`` and made at least one test fail):
 the sign of the difference flipped; the interval tested at its other end; seeds not paired; the factor or
 offset of the bound omitted; logarithms omitted; the margin widened by half; 80 % of seeds counted as
 more than half; censored times compared by the t-interval; equal values on the claim's side of "<"; a
-conjunction that follows its last part; a margin with one end taken for an equality; a trend decided by its
+conjunction that follows its last part; a margin with one end treated as an equality; a trend decided by its
 ends alone, or by its steps alone; a verdict despite too few seeds; of many margins the widest shown; the
 parts that hold listed instead of those that do not; a tie shown instead of the failing part; the p of one
 failure among many parts, or of one step among many, not corrected; a computed claim calculated as printed
@@ -275,7 +275,7 @@ def test_a_trend_tolerates_reversals_within_the_interval():
     assert rising.judge(back).reason.startswith("1 of 3 steps")
 
 
-def test_one_failure_among_many_parts_counts_as_often_as_there_are_parts():
+def test_the_p_value_of_one_failure_among_many_parts_is_corrected():
     none = column(0, 0, common=False)
     samples = made(a=column(100), b=column(97, wave=-1), low=none, least=none)
     fails, tie = Below(q("a"), q("b")), Below(q("low"), q("least"))

@@ -3,7 +3,7 @@
 Mutants (each was seen to fail a test here): the ends of the F interval exchanged; a cell met by its sign
 alone; the mean of a metric instead of its spread; a session of GFC-2 that ends one router early; the
 algorithm only in the measured queue of GFC-2; delays without transmission and propagation; BLUE's increases
-compared with the queue one sample earlier; a rank correlation that counts small falls, or takes a fall for a
+compared with the queue one sample earlier; a rank correlation that counts small falls, or counts a fall as a
 rise.
 """
 

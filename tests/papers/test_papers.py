@@ -1,4 +1,4 @@
-"""The common part of all papers, on a made-up paper: worlds, seeds, published numbers, questions, the index.
+"""The common part of all papers, on a synthetic paper: worlds, seeds, published numbers, questions, index.
 
 Mutants (each was seen to fail a test here): the row of the real world left out; a claim of two worlds
 counted twice; a deviation instead of the mean; an experiment's own number of seeds ignored; the quick run not
@@ -288,7 +288,7 @@ def test_a_smallest_effect_is_declared_for_every_bare_inequality(name: str):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_claim_with_an_assumption_is_judged_under_another_reading(name: str):
-    """Without runs: what each reading changes, and the checks that use it."""
+    """The changes of each reading, and the checks that use it; no runs are needed."""
     paper, seen = find(name), Observations()
     for reading in paper.readings:
         for one in paper.experiments:
@@ -319,7 +319,7 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
 
 
 def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper: Paper, tmp_path: Path):
-    """In the same scenarios, under the same seeds; no claim uses them."""
+    """They run in the same scenarios with the same seeds; no claim uses them."""
     joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"], allow_code=True)
     assert joined.claims.equals(result.claims)
     extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "testbed+")

@@ -11,7 +11,7 @@ from sojourn.papers import find, reproduce
 from sojourn.papers.real import jobs
 from sojourn.runner.execute import execute
 from sojourn.runner.point import Point
-from sojourn.worlds import Case, Made, News, Reduce
+from sojourn.worlds import Case, Completed, Made, Reduce
 from sojourn.worlds.real.jobs import layout
 from sojourn.worlds.real.world import Real
 
@@ -63,7 +63,7 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
         def __init__(self, cases: Iterator[Case], reduce: Reduce | None) -> None:
             self.cases, self.reduce, self.done = list(cases), reduce, 0
 
-        def poll(self, _timeout: float) -> News:
+        def poll(self, _timeout: float) -> Completed:
             case = self.cases[self.done]
             self.done += 1
             short = case.scenario.with_(duration="25s", warmup="10s")
@@ -76,7 +76,7 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
             return self.done / len(self.cases)
 
         def cancel(self) -> None:
-            """Nothing runs between two calls of `poll`."""
+            """No run is active between two calls of `poll`."""
 
     monkeypatch.setattr(Real, "supports", lambda *_: None)
     monkeypatch.setattr(Real, "warnings", lambda *_: [])

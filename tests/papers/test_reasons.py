@@ -52,7 +52,7 @@ def searched(paper: str) -> dict[str, Any]:
 
 
 def readings(paper: Paper) -> set[str]:
-    """Return the names of the joint readings that a search of a paper tries, whatever it draws."""
+    """Return the names of the joint readings that a search of a paper tries with any random numbers."""
     space = papers.space(paper.id)
     tried = {space.name(choice) for choice in (*space.singles(), *space.starts.values())}
     return tried | {space.name(one["choice"]) for one in searched(paper.id).get("trials", [])}

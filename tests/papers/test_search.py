@@ -1,8 +1,8 @@
 """A search of readings on a made-up paper whose effects are known, and the spaces of the real papers.
 
 Mutants (each was seen to fail a test here): the score taken from the half that is only shown, or from both;
-the seeds of the screening used again for the confirmation; a run found in the store made again; a value left
-out of the design; a claim that one reading meets counted as met by none; interactions added to main effects.
+the seeds of the screening used again for the confirmation; a stored run repeated; a value missing in the
+design; a claim that one reading meets counted as met by none; interactions added to main effects.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def test_effects_of_one_factor_and_of_pairs_are_found_with_their_sizes(space: Sp
     assert decisive(space.free, design, [1.0] * len(design)) == []
 
 
-def test_chance_is_no_effect(space: Space):
+def test_random_differences_are_not_effects(space: Space):
     design = [levels for levels in product((0, 1), repeat=3) for _ in range(4)]
     noise = [0.1, 0.7, 0.3, 0.9, 0.2, 0.5, 0.8, 0.4]
     assert decisive(space.free, design, [noise[(5 * i + i // 8) % 8] for i in range(len(design))]) == []
@@ -292,7 +292,7 @@ def test_a_confirmation_has_other_seeds(found: Search):
     assert {finding.n for one in found.confirmed for finding in one.findings.values()} == {2}
 
 
-def test_what_decides_each_claim_is_found(found: Search):
+def test_factors_that_affect_a_claim_are_found(found: Search):
     effects = {name: [one.factors for one in some] for name, some in found.effects.items()}
     assert effects["S-1"] == effects["S-6"] == [("flows",)]
     assert effects["S-2"] == [("length",)]
@@ -355,7 +355,7 @@ def test_the_same_call_runs_nothing_again(found: Search):
     assert shown(repeated) == shown(found)
 
 
-def test_what_an_interruption_left_is_continued_to_the_same_result(found: Search, tmp_path: Path):
+def test_an_interrupted_search_continues_to_the_same_result(found: Search, tmp_path: Path):
     def interrupt(_share: float, done: int, _total: int) -> None:
         if done:
             raise KeyboardInterrupt
@@ -439,7 +439,8 @@ def test_every_assumption_of_a_paper_is_a_factor(name: str):
     assert known == set(assumed)
     for factor in declared.factors:
         assert all(value.source for value in factor.values), factor.key
-        # What the paper states is read otherwise only at a price, or by its own words.
+        # A value that differs from the paper's statement names the contradiction, or quotes the paper's own
+        # words.
         assert factor.assumption or len(factor.values) > 1, factor.key
     for experiment in declared.experiments:
         assert whole.experiment(experiment).arms

@@ -1,4 +1,4 @@
-"""Stop processes for a while, as if they had lost their processors: ``hold.py PID...``
+"""Stop processes temporarily, as if they had lost their processors: ``hold.py PID...``
 
 It prints the time in nanoseconds during which all of their threads were stopped. SIGSTOP takes effect when a
 thread is next scheduled, so the time starts when all have stopped.

@@ -1,4 +1,4 @@
-"""A testbed of which a part has died makes a failed run, which is listed, left out of means and repeated."""
+"""A run whose testbed lost a part has failed: it is listed, excluded from means and repeated."""
 
 import errno
 import json
@@ -30,7 +30,7 @@ def server() -> int:
 
 
 def kill_at_start(patch: pytest.MonkeyPatch, victim: Callable[[], int]) -> None:
-    """Kill a process when the traffic of the first run has been started."""
+    """Kill a process after the traffic of the first run has started."""
     killed: list[int] = []
     start = Network.start
 

@@ -1,7 +1,7 @@
-"""When simulated and real metrics agree, and with which simulated runs a real one is compared.
+"""The agreement of simulated and real metrics, and the simulated runs with which a real one is compared.
 
-Mutants (each was seen to fail a test here): a simulated run has a seed that no real one has; all of one seed
-are the same run.
+Mutants (each was seen to fail a test here): a simulated run has a seed that no real run has; all simulated
+runs of one seed are the same.
 """
 
 from types import SimpleNamespace
@@ -58,7 +58,7 @@ def test_a_metric_unknown_in_one_world_differs() -> None:
 
 
 def test_a_real_run_is_compared_with_simulated_ones_of_its_seed() -> None:
-    """The queue's random numbers are those of the seed, whatever the hosts draw."""
+    """The queue's random numbers depend on the seed only, not on the random numbers of the hosts."""
     scenario = Scenario.from_toml(
         """
         name = "cbr"

@@ -46,7 +46,7 @@ def test_every_mark_reaches_the_receiver_and_every_byte_is_counted_once(aqm: str
         assert tally["read"] == tally["delivered"] + tally["dropped"] + tally["unroutable"]
         metrics = compute(record)
         assert metrics["ftp.marks"] == marks
-        assert metrics["timeouts"] is None  # only the host knows
+        assert metrics["timeouts"] is None  # only the host counts them
         assert lateness(record) is not None
 
 
@@ -111,7 +111,7 @@ def test_a_flood_of_tiny_packets_is_counted_to_the_last():
         # The device must hold all packets sent while the gateway is not scheduled for 10 ms.
         place.left.ip(f"link set {place.devices[0].name} txqueuelen {count}")
         with sender, receiver:
-            receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)  # or the receiver loses some
+            receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)  # prevents losses
             for _ in range(count):
                 sender.send(b"")
             settle(gateway)

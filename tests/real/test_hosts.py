@@ -284,7 +284,7 @@ def test_counters_of_a_connection_are_summed_and_its_window_is_not() -> None:
     assert over(None, after) == {"cwnd": 12, "total_retrans": 5}, "opened in between"
 
 
-def test_what_the_kernel_does_not_count_is_null_and_not_zero() -> None:
+def test_counters_that_the_kernel_lacks_are_null_and_not_zero() -> None:
     from sojourn.metrics import compute
     from sojourn.record import TYPES, UNKNOWN
 

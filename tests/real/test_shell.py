@@ -292,7 +292,7 @@ def test_a_peer_ends_with_the_program(process: Cli):
 
 
 @pytest.mark.usefixtures("places")
-def test_under_sudo_all_is_done_for_the_user_who_called_it(process: Cli, tmp_path: Path):
+def test_under_sudo_the_program_and_its_results_belong_to_the_caller(process: Cli, tmp_path: Path):
     user = pwd.getpwnam("nobody")
     os.chown(tmp_path, user.pw_uid, user.pw_gid)
     pipe = tmp_path / "pipe"

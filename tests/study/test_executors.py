@@ -1,4 +1,4 @@
-"""The tables do not depend on the executor: in turn, on all cores, on a Dask cluster, in shards.
+"""The tables do not depend on the executor: serial, all cores, a Dask cluster, shards.
 
 Seen to fail: results of a chunk in another order than its jobs; the record of a chunk's first job for all;
 the first suspected run not repeated; shards that begin at the second run; a job array that begins at 0; no
@@ -50,7 +50,7 @@ def plan(small: Scenario) -> Sweep:
 
 @pytest.fixture(scope="module")
 def two_workers() -> Iterator[distributed.LocalCluster]:
-    """Two worker processes without retries: a run that kills one is found at once."""
+    """Two worker processes without retries: a run that kills one fails immediately."""
     import dask
 
     with (
@@ -127,7 +127,7 @@ def test_a_cluster_without_workers_is_an_error(
 
         with (
             Dask(found.scheduler_address) as executor,
-            pytest.raises(RunFailed, match=r"no worker for 0\.2 s; what is done is kept"),
+            pytest.raises(RunFailed, match=r"no worker for 0\.2 s; finished runs are kept"),
         ):
             sweep(plan, out=tmp_path, executor=executor, progress=dismiss)
     assert 0 < status(tmp_path)["done"] < 24
@@ -155,7 +155,7 @@ def test_a_run_that_kills_its_workers_fails_alone(
     found = []
     with (
         Dask(two_workers.scheduler_address) as executor,
-        pytest.raises(RunFailed, match=r"1 of 5 runs failed.*seed 7: every worker that tried it died"),
+        pytest.raises(RunFailed, match=r"1 of 5 runs failed.*seed 7: every worker that executed it died"),
     ):
         found.extend(execute(wanted, executor=executor))
     assert {outcome.point for outcome in found} == {*wanted} - {wanted[3]}
@@ -168,7 +168,7 @@ def test_a_worker_with_another_core_is_refused(
     monkeypatch.setattr(_core, "CORE_VERSION", "0.0.0+another")
     with pytest.raises(InputError, match=r"worker tcp://.* has another core, .*allowed: core 0.0.0.another"):
         list(execute(wanted, executor=Dask(two_workers.scheduler_address)))
-    assert cluster._other("No module named sojourn").startswith("has no sojourn that works")
+    assert cluster._other("No module named sojourn").startswith("has no working sojourn")
     monkeypatch.undo()
     with pytest.raises(RuntimeError, match="another version of the metrics"):
         cluster.work([], {**cluster.version(), "metrics": "older"}, [], None, False)
@@ -189,21 +189,21 @@ def test_chunks_take_seconds_and_get_smaller_at_the_end() -> None:
             return {"a": 1, "b": 1}
 
     chunks = object.__new__(cluster._Chunks)
-    chunks._seconds, chunks._client, chunks._out = None, Client(), {}
+    chunks._seconds, chunks._client, chunks._in_flight = None, Client(), {}
     chunks._suspects = cluster.deque()
     assert chunks._size() == 1, "a trial"
-    chunks._learn(0.01)
+    chunks._update_seconds(0.01)
     assert chunks._size() == 300
-    chunks._learn(5.0)
+    chunks._update_seconds(5.0)
     assert chunks._size() == 1, "slow runs have their own chunk"
     sent: list[list[int]] = []
-    chunks._send = lambda indices: sent.append(indices) or chunks._out.update({len(sent): indices})  # type: ignore[assignment, method-assign, func-returns-value, call-overload]
+    chunks._send = lambda indices: sent.append(indices) or chunks._in_flight.update({len(sent): indices})  # type: ignore[assignment, method-assign, func-returns-value, call-overload]
     chunks._seconds = 0.01
     chunks._source, chunks._jobs, chunks._taken = iter([("plan", 1)] * 100), {}, 0
     chunks._feed()
     assert [len(one) for one in sent] == [50, 25, 13, 6]
     assert sorted(index for one in sent for index in one) == list(range(94))
-    chunks._out = {}  # nothing to cancel
+    chunks._in_flight = {}  # nothing to cancel
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3"])

@@ -2,15 +2,16 @@
 
 A history is a sweep or a run in which one call of the file layer fails (`simulated_disk.FAULTS`: errors, torn
 writes, kills, power cuts, jumps of the clock, a second process at this point), or after which a bit of a file
-flips. Then the fault is gone, and the same command is called again. Each history ends in the same state:
+flips. After the fault the same command is called again. Each history ends in the same state:
 
 - the call with the fault returned the undisturbed table, raised a `SojournError`, or was killed;
-- a run that was stored is not lost, by a power cut either;
+- a run that was stored is not lost, even by a power failure;
 - the next call completes with the undisturbed table, the undisturbed traces, and the same id;
-- a reading command changes nothing, whatever fails.
+- a reading command changes nothing under any fault.
 
-Runs are simulated once and replayed; Parquet is encoded and decoded once for each content. All else is what
-users run. `OLD` has the behaviour before, by the number of the finding; the histories find each of them.
+Runs are simulated once and replayed; Parquet is encoded and decoded once for each content. All other code is
+the real one. `OLD` has the earlier behaviour, by the number of the finding; the histories detect each of
+them.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ PLAN = Sweep(BASE, ["droptail"], [Axis("queue.limit", ("10p", "20p"))], seeds=2)
 
 
 class Replay:
-    """The simulated world with finished runs, which arrive in an order of its own, `together` at a time."""
+    """The simulated world with finished runs, which arrive in a random order, `together` at a time."""
 
     #: Runs that arrive together share a file, so a second process has file names of its own.
     together = 1
@@ -94,7 +95,7 @@ def replayed(made: dict[tuple[str, int], Made], monkeypatch: pytest.MonkeyPatch)
     )
     monkeypatch.setattr(world, "warnings", lambda _self, _record: [])
     monkeypatch.setattr(execute, "FLUSH_S", 0.0)
-    # What is read from the user's files, not from the study's.
+    # Data from the user's files, not from the study's.
     monkeypatch.setattr(directory, "read", lambda path: (files.read(path), PLAN)[1])
     monkeypatch.setattr("sojourn.results.load", lambda path: (files.read(path), BASE)[1])
 
@@ -106,7 +107,10 @@ def replayed(made: dict[tuple[str, int], Made], monkeypatch: pytest.MonkeyPatch)
         def call(*words: Any, **more: Any) -> Any:
             at = key(*words, **more)
             if at not in known:
-                known[at] = words, function(*words, **more)  # the arguments stay: a key may be their id
+                known[at] = (
+                    words,
+                    function(*words, **more),
+                )  # a key may be the id of an argument
             return known[at][1]
 
         monkeypatch.setattr(module, name, call)
@@ -135,12 +139,12 @@ def replayed(made: dict[tuple[str, int], Made], monkeypatch: pytest.MonkeyPatch)
 #: The identities of simulated processes that have ended, and the processes, so that each keeps its own.
 ENDED: set[int] = set()
 KEPT: list[Process] = []
-#: Looks at the work of another process after which a simulated process gives up: nothing continues beside it.
+#: Polls after which a simulated process stops waiting for another one, which does not run concurrently.
 MOST_LOOKS = 8
 
 
 def _simulate_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let leases belong to simulated processes, and time pass only when a process looks or waits."""
+    """Make leases belong to simulated processes, and time advance only when a process polls or waits."""
     clock, looks = itertools.count(0.0, leases.STALE_S), Counter[int]()
 
     def here(_cls: type[Owner]) -> Owner:
@@ -170,7 +174,7 @@ def _ending(process: Process) -> Iterator[None]:
 
 
 class Study:
-    """A command on a medium: what it leaves and returns."""
+    """A command on a medium, with its result and the state that it leaves."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -206,7 +210,7 @@ class Study:
                     measured(one)
 
     def missing(self) -> set[str]:
-        """Return the accepted runs that are not there."""
+        """Return the accepted runs that are missing."""
         with files.using(Process(self.medium, random.Random(0))):
             return self.accepted - set(Archive(OUT).run_ids)
 
@@ -215,7 +219,7 @@ WRITE = Store.write
 
 
 def measured(outcome: execute.Outcome) -> Any:
-    """Return everything that a run has: id, metrics, counters, samples and drops."""
+    """Return all data of a run: id, metrics, counters, samples and drops."""
     data = outcome.record.data
     return (
         outcome.point.run_id,
@@ -226,7 +230,7 @@ def measured(outcome: execute.Outcome) -> Any:
 
 @functools.cache
 def undisturbed(kind: str) -> tuple[Any, int, int]:
-    """Return what an undisturbed command returns, and its calls when it makes and when it reads runs."""
+    """Return the result of an undisturbed command, and its calls with new and with stored runs."""
     study, process = Study(kind), Process(Medium(), random.Random(0))
     process.medium = study.medium
     result, first = study.call(process), process.calls
@@ -236,7 +240,7 @@ def undisturbed(kind: str) -> tuple[Any, int, int]:
 
 
 def history(kind: str, fault: str, seed: int) -> str:
-    """Play one history; return what is wrong at its end, or nothing."""
+    """Execute one history; return the error at its end, or an empty text."""
     draw = random.Random(f"{kind} {fault} {seed}")
     expected, calls, _ = undisturbed(kind)
     study = Study(kind)
@@ -269,7 +273,7 @@ def history(kind: str, fault: str, seed: int) -> str:
 
 
 def _reading(study: Study, draw: random.Random, fault: str) -> str:
-    """Read with a fault of its own; return what was written."""
+    """Read with a fault; return the files that were written."""
     before = dict(study.medium.files())
     reader = Process(study.medium, draw, draw.randrange(40), fault if fault.startswith("E") else "EACCES")
     with contextlib.suppress(SojournError):
@@ -312,7 +316,7 @@ def test_every_history_ends_well(replayed: None, kind: str, fault: str) -> None:
 
 
 def damaged_if_unreadable(self: Any, path: Path) -> None:
-    """Finding 2: a file that cannot be read is taken for damaged."""
+    """Finding 2: an unreadable file is treated as damaged."""
     try:
         READ(self, path)
     except SojournError as error:
@@ -320,13 +324,13 @@ def damaged_if_unreadable(self: Any, path: Path) -> None:
 
 
 def renamed_by_all(self: Archive, path: Path, reason: str) -> None:
-    """Finding 2: reading commands rename it, too."""
+    """Finding 2: reading commands also rename it."""
     if files.exists(path):
         files.rename(path, path.with_name(f"{path.name}.damaged"))
 
 
 class NoLeases(Leases):
-    """Finding 8: every process executes every run that it does not find stored."""
+    """Finding 8: every process executes every run that is not stored."""
 
     def survey(self) -> dict[str, leases.Lease]:
         return {}
@@ -341,7 +345,7 @@ class NoLeases(Leases):
 READ = run_index.RunIndex._read
 #: Old behaviour, by the finding of the review, with a kind of history that shows it, and its replacement.
 OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
-    "1: what decodes is taken": (
+    "1: every file that decodes is used": (
         "sweep",
         "rot",
         [(module, "verify", lambda _content, _name="": True) for module in (sealed, archive)],
@@ -351,7 +355,7 @@ OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
         "EACCES",
         [(run_index.RunIndex, "_read", damaged_if_unreadable), (Archive, "_damaged", renamed_by_all)],
     ),
-    "7: a trace is not looked at": (
+    "7: traces are not verified": (
         "run",
         "rot",
         [(Archive, "has_traces", lambda self, run_id: self.trace_tables(run_id) is not None)],
@@ -368,7 +372,7 @@ OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
 
 @pytest.mark.parametrize("old", OLD)
 def test_old_behaviour_is_found(replayed: None, monkeypatch: pytest.MonkeyPatch, old: str) -> None:
-    """Each finding is put back, and a history shows it."""
+    """With the old behaviour of each finding, a history fails."""
     kind, fault, changes = OLD[old]
     undisturbed(kind)
     for of, name, value in changes:

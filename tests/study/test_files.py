@@ -1,4 +1,4 @@
-"""The file layer: what each operation leaves, how it fails, and that nothing in a study goes past it."""
+"""The file layer: the result of each operation, its failures, and its use by all parts of a study."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sojourn import InputError, RunFailed, files
 from sojourn.errors import Unreadable
 
 PACKAGE = Path(sojourn.__file__).parent
-#: What writes through the file layer only.
+#: Modules that write through the file layer only.
 WRITERS = ["runner", "study", "report", "papers", "plots", "cli", "api.py", "results.py"]
-#: What reads results, and reads them through the file layer only; the exceptions are the user's files.
+#: Modules that read results through the file layer only; the exceptions read the user's files.
 READERS = ["runner", "study", "report", "api.py", "results.py"]
 USERS = {"study/tune/ranking.py", "study/sweep/plan_file.py", "cli/__init__.py", "cli/stability.py"}
 USERS |= {"runner/owner.py"}  # it reads /proc
@@ -60,7 +60,7 @@ def test_a_failed_write_leaves_the_old_content(tmp_path: Path, operation: str) -
 
 
 def test_every_new_name_is_synchronized(tmp_path: Path) -> None:
-    """A name that is not is lost by a power cut, with the file (`test_power_cut`)."""
+    """Without that, a power cut loses the name and with it the file (`test_faults`)."""
     synchronized = []
 
     class Watched(files.LocalDisk):
@@ -86,7 +86,7 @@ def test_one_process_creates_a_file(tmp_path: Path) -> None:
     assert files.names(tmp_path) == ["file", "other"]
 
 
-def test_a_line_begins_on_its_own_line(tmp_path: Path) -> None:
+def test_an_appended_line_never_continues_an_incomplete_one(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_text('{"half": ')
     files.append(path, "whole")
@@ -105,7 +105,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EMFILE, errno.ESTALE])
-def test_what_cannot_be_read_is_an_error_and_what_is_missing_is_not(tmp_path: Path, number: int) -> None:
+def test_unreadable_files_are_errors_and_missing_files_are_not(tmp_path: Path, number: int) -> None:
     path = tmp_path / "file"
     assert (files.read(path), files.exists(path), files.size(path)) == (None, False, None)
     assert files.read(path / "below") is None
@@ -145,7 +145,7 @@ def _calls(names: list[str]) -> Iterator[tuple[str, ast.Call]]:
 
 
 def _split(call: ast.Call) -> tuple[str, str]:
-    """Return object and function of a call: ``path.parent`` and ``mkdir``; nothing for the file layer."""
+    """Return object and function of a call, such as ``path.parent`` and ``mkdir``; not of the file layer."""
     of, _, name = ast.unparse(call.func).rpartition(".")
     return ("", "") if of == "files" else (of, name)
 

@@ -1,7 +1,8 @@
-"""Stored results verify themselves: a changed bit, a lost file, a file of another run is never a result.
+"""Stored results are verified: a changed bit, a lost file or a file of another run is never used as a result.
 
-Before, 13 % of 300 changed bits in a chunk changed metrics silently, a damaged trace stopped every later
-command, and reading commands renamed what they could not read. Mutants seen to fail are named at each test.
+Without hashes, 13 % of 300 changed bits in a chunk changed metrics silently, a damaged trace stopped every
+later command, and reading commands renamed files that they could not read. Mutants seen to fail are named at
+each test.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def test_no_changed_bit_of_a_chunk_changes_a_metric(short: sojourn.Scenario, tmp
 
 @pytest.mark.parametrize("kind", ["trace", "table"])
 def test_no_changed_bit_of_a_table_is_read(kind: str, short: sojourn.Scenario, tmp_path: Path) -> None:
-    """Seen to fail: a file with one of the two entries of the metadata taken for one without a hash."""
+    """Seen to fail: a file with one of the two entries of the metadata treated as a file without a hash."""
     if kind == "trace":
         sojourn.run(short, ["red"], seeds=1, out=tmp_path)
         (path,) = (tmp_path / "traces").iterdir()
@@ -88,7 +89,7 @@ def test_no_changed_bit_of_a_table_is_read(kind: str, short: sojourn.Scenario, t
     for changed in (*flips(content, FLIPS, 2), *every):
         with pytest.raises(Damaged):
             table(changed, name)
-    with pytest.raises(Damaged, match="another table's file"):
+    with pytest.raises(Damaged, match="it belongs to another table"):
         table(content, "another")
 
 
@@ -104,7 +105,7 @@ def test_a_file_with_one_of_the_two_entries_is_damaged(entry: str) -> None:
 def test_a_table_of_another_program_is_read_and_reported(
     short: sojourn.Scenario, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As a folder of Sojourn 0.1, whose rows have no hashes."""
+    """The same holds for a folder of Sojourn 0.1, whose rows have no hashes."""
     first = sojourn.run(short, ["red"], seeds=2, out=tmp_path)
     for path in (tmp_path / "runs").iterdir():
         frame = pl.read_parquet(path).drop("hash", "traces")
@@ -125,8 +126,8 @@ def test_a_table_of_another_program_is_read_and_reported(
     assert (one.fresh, two.fresh) == (True, False)
 
 
-def test_what_is_damaged_is_renamed_and_made_again(cli: Cli, tmp_path: Path) -> None:
-    """Of runs and of traces. Seen to fail: a trace checked for its existence only."""
+def test_damaged_files_are_renamed_and_their_runs_repeated(cli: Cli, tmp_path: Path) -> None:
+    """Damaged files of runs and of traces. Seen to fail: only the existence of a trace is checked."""
     (tmp_path / "s.toml").write_text(TRACED)
     words = ("run", "s.toml", "--aqm", "droptail", "--seeds", "2", "--out", "out", "--json")
     first = cli(*words)
@@ -147,8 +148,8 @@ def test_what_is_damaged_is_renamed_and_made_again(cli: Cli, tmp_path: Path) -> 
         assert cli(*words).stderr.count("damaged") == 0
 
 
-def test_a_lost_trace_is_made_again(short: sojourn.Scenario, tmp_path: Path) -> None:
-    """Seen to fail: a table over time that is missing was an empty one."""
+def test_a_lost_trace_is_recomputed(short: sojourn.Scenario, tmp_path: Path) -> None:
+    """Seen to fail: a missing table over time is read as an empty one."""
     traced = short.with_(trace={"interval": "10ms", "drops": True})
     whole = sojourn.run(traced, ["red"], seeds=2, out=tmp_path).trace("drops")
     sorted((tmp_path / "traces").glob("*.drops.parquet"))[0].unlink()
@@ -161,8 +162,8 @@ def test_a_lost_trace_is_made_again(short: sojourn.Scenario, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EMFILE, errno.ESTALE])
 @pytest.mark.parametrize("command", ["sweep status out", "report out", "resume"])
-def test_what_cannot_be_read_is_not_damaged(cli: Cli, tmp_path: Path, command: str, number: int) -> None:
-    """A colleague's file. Seen to fail: every OSError of a read taken for damage."""
+def test_an_unreadable_file_is_not_damaged(cli: Cli, tmp_path: Path, command: str, number: int) -> None:
+    """For example a file of another user. Seen to fail: every OSError of a read counts as damage."""
     (tmp_path / "s.toml").write_text(TRACED)
     make = "sweep s.toml -L queue.limit 20p,30p --seeds 2 --out out"
     assert cli(*make.split()).returncode == 0
@@ -221,7 +222,7 @@ def test_a_half_line_of_a_killed_process_is_left_out(cli: Cli, tmp_path: Path) -
 
 
 def test_a_refused_plan_leaves_no_folder(cli: Cli, tmp_path: Path) -> None:
-    """Seen to fail: a plan without seeds, whose combinations were not looked at."""
+    """Seen to fail: a plan without seeds, whose combinations were not checked."""
     (tmp_path / "s.toml").write_text(TRACED)
     done = cli("sweep", "s.toml", "--seeds", 0, "--out", "out")
     assert (done.returncode, (tmp_path / "out").exists()) == (2, False)
@@ -278,7 +279,7 @@ def test_a_report_on_a_full_disk_is_an_error(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_samples_of_another_queue_are_refused(short: sojourn.Scenario, tmp_path: Path) -> None:
-    """In a file without a hash: with one it does not verify."""
+    """Only a file without a hash can contain them: any other one does not verify."""
     sojourn.run(short, ["red"], seeds=1, out=tmp_path)
     (path,) = (tmp_path / "traces").iterdir()
     frame = pl.read_parquet(path)
@@ -288,7 +289,7 @@ def test_samples_of_another_queue_are_refused(short: sojourn.Scenario, tmp_path:
 
 
 def test_the_id_depends_on_the_rows_only(short: sojourn.Scenario, tmp_path: Path) -> None:
-    """Not on the order, the files or the traces. Seen to fail: leaves in the order of the runs."""
+    """Order, files and traces have no effect. Seen to fail: leaves in the order of the runs."""
     ids = {
         sojourn.run(short, aqms, seeds=2, out=tmp_path / name, keep_traces=kept).id
         for name, aqms, kept in (
@@ -328,7 +329,7 @@ def test_every_value_of_a_row_is_hashed() -> None:
 
 
 def test_the_seal_is_in_the_file(tmp_path: Path) -> None:
-    """So files may be copied and renamed, and any reader of Parquet reads them."""
+    """Therefore files may be copied and renamed, and any reader of Parquet can read them."""
     frame = pl.DataFrame({"a": [1, 2], "b": ["sojourn.sha256", "0" * 64]})
     content = seal(frame, "name")
     (tmp_path / "x.parquet").write_bytes(content)

@@ -1,9 +1,8 @@
-"""Processes share the work of a directory: each run is made once, and those of a dead process are taken over.
+"""Processes share the work of a directory: each run is executed once, those of a dead process are taken over.
 
-Mutants seen to fail: a lease that is not looked at; a run that is not looked for after its lease was taken; a
-takeover under the same number; deaths that are not counted; a lease of another machine that is judged by its
-PID, or at the first look; results kept after a takeover; suspects first, or not isolated; the lease of the
-description left out.
+Mutants seen to fail: a lease ignored; the store not checked again after a lease was taken; a takeover under
+the same number; deaths not counted; a lease of another machine judged by its PID, or at the first poll;
+results kept after a takeover; suspects first, or not isolated; the lease of the description omitted.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def short(small: Scenario) -> Scenario:
 
 
 def abandon(directory: Path, *run_ids: str) -> None:
-    """Leave the leases of a process that has ended."""
+    """Create the leases of a process that has ended."""
     script = (
         "import sys, os; from pathlib import Path; from sojourn.runner.leases import Leases\n"
         "leases = Leases(Path(sys.argv[1]))\n"
@@ -60,14 +59,14 @@ def rows(directory: Path) -> list[str]:
 
 
 def at_once(calls: list[Callable[[], object]]) -> list[BaseException | None]:
-    """Call functions in threads that begin together; return what each raised."""
+    """Call functions in threads that start together; return the exception of each."""
     gate, raised = threading.Barrier(len(calls)), dict.fromkeys(range(len(calls)))
 
     def work(number: int) -> None:
         gate.wait()
         try:
             calls[number]()
-        except BaseException as error:  # noqa: BLE001 - it is compared
+        except BaseException as error:  # noqa: BLE001 - the caller compares it
             raised[number] = error
 
     threads = [threading.Thread(target=work, args=(number,)) for number in raised]
@@ -78,7 +77,7 @@ def at_once(calls: list[Callable[[], object]]) -> list[BaseException | None]:
     return list(raised.values())
 
 
-def test_one_of_several_takes_a_run(tmp_path: Path) -> None:
+def test_exactly_one_of_several_leases_takes_a_run(tmp_path: Path) -> None:
     def take(one: Leases, run_id: str, taken: list[bool]) -> None:
         taken.append(one.take(run_id))
 
@@ -120,7 +119,7 @@ def test_an_owner_elsewhere_is_dead_when_its_lease_does_not_change(
     there._owner = replace(Owner.here(), boot="another", host="another", pid=os.getpid())
     assert there.take(RUN)
     here, name = Leases(tmp_path), tmp_path / module.FOLDER / f"{RUN}.0.lease"
-    for stamp in (1, 2):  # it changes, whatever the times mean
+    for stamp in (1, 2):  # a change counts, not the value of the stamp
         os.utime(name, (stamp, stamp))
         for step in (0.0, STALE_S / 2, STALE_S / 2):
             now[0] += step
@@ -147,7 +146,7 @@ def test_an_incomplete_lease_has_no_owner(
     assert leases.survey()[RUN].state is State.STALE
 
 
-def test_ten_at_once_make_each_run_once(short: Scenario, tmp_path: Path) -> None:
+def test_ten_concurrent_executions_make_each_run_once(short: Scenario, tmp_path: Path) -> None:
     wanted = points(short, ["droptail", "red"], range(1, 21))
     abandon(tmp_path, wanted[0].run_id, wanted[7].run_id)
     found: list[int] = []
@@ -164,7 +163,7 @@ def test_ten_at_once_make_each_run_once(short: Scenario, tmp_path: Path) -> None
 def test_a_result_that_another_process_took_over_is_not_stored_twice(
     short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after a suspension of the machine: the other one took this process for dead, and was faster."""
+    """As after a suspension of this process: another one considered it dead, and finished first."""
     point, other = *points(short, ["droptail"], [1]), Leases(tmp_path)
     store, elsewhere = Store(tmp_path, traces=False), Store(tmp_path / "elsewhere", traces=False)
     real = Leases.holds
@@ -184,7 +183,7 @@ def test_a_result_that_another_process_took_over_is_not_stored_twice(
     assert rows(tmp_path) == [point.run_id]
 
 
-def test_what_may_have_ended_a_process_comes_last_and_in_a_process(
+def test_suspect_runs_come_last_and_in_processes_of_their_own(
     short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = points(short, ["droptail"], [1, 2, 3])
@@ -236,7 +235,7 @@ def test_a_run_that_ends_its_process_twice_is_not_executed_again(
         list(execute(wanted, store, 1))
     assert len(rows(tmp_path / "out")) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(executors._Here, "_fill", lambda _: pytest.fail("it is executed again"))
+        patch.setattr(executors._LocalRuns, "_fill", lambda _: pytest.fail("it is executed again"))
         with pytest.raises(RunFailed, match="2 times; --retry-failed executes it again"):
             list(execute(wanted, store, 1))
     retry(tmp_path / "out")
@@ -289,14 +288,14 @@ def test_a_trace_that_is_too_large_fails_its_run_alone(
     assert not (tmp_path / module.FOLDER).exists()
 
 
-def test_a_warning_says_before_the_start_that_memory_may_not_suffice(
+def test_a_warning_precedes_runs_that_may_lack_memory(
     cli: Cli, short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 1_000_000)
+    monkeypatch.setattr(memory, "available", lambda: 6_000_000)
     (tmp_path / "large.toml").write_text(short.with_(trace={"cwnd": True, "drops": True}).to_toml())
     (tmp_path / "small.toml").write_text(short.to_toml())
     said = cli("sweep", "large.toml", "--seeds", "1", "--workers", "1", "--out", "large").stderr
-    assert "warning: the traces of a run may need" in said
+    assert "warning: a run may need" in said
     assert "warning" not in cli("sweep", "small.toml", "--seeds", "1", "--out", "small").stderr
 
 
@@ -308,7 +307,7 @@ def test_the_available_memory_is_the_least_of_the_limits(monkeypatch: pytest.Mon
     monkeypatch.setattr(memory.resource, "getrlimit", lambda which: (limits[which], limits[which]))
     assert memory.available() == 0
     monkeypatch.setattr(memory, "available", lambda: 800)
-    assert memory.trace_limit(2) == 64
+    assert memory.trace_limit(memory.run_limit(2)) == 64
 
 
 def test_of_two_studies_that_enter_a_folder_at_once_one_is_refused(short: Scenario, tmp_path: Path) -> None:

@@ -154,14 +154,14 @@ def test_a_list_is_ranked(short: Scenario, tmp_path: Path) -> None:
 
 
 def test_a_loss_in_another_metric_is_reported(short: Scenario) -> None:
-    """A queue with half of the link idle has little delay."""
+    """If half of the link is idle, the delay is short."""
     aims = [Objective("mean_delay_s", False)]
     plan = Tune(short, ["droptail", "gkvq theta 0.3"], aims, {}, seeds=2, confirm=4, rule="rank")
     tuned = tune(plan)
     said = sentences(tuned, "gkvq theta 0.3")
     assert tuned.chosen == ["gkvq theta 0.3"]
     assert any(
-        "utilization" in line and ": worse, " in line and line.endswith("(not an aim)") for line in said
+        "utilization" in line and ": worse, " in line and line.endswith("(not an objective)") for line in said
     )
     assert any(line.startswith("Trade-off: ") and "utilization" in line for line in said)
 
@@ -255,7 +255,7 @@ def test_options_that_tc_lacks_are_listed() -> None:
 
 
 def test_the_burst_gives_the_weight() -> None:
-    """As tc computes it: the largest 2^-n with burst + 1 - min <= (1 - (1 - w)^burst) / w."""
+    """tc computes the largest 2^-n with burst + 1 - min <= (1 - (1 - w)^burst) / w."""
     for weight, packets in ((0.5, 5.0), (0.02, 5.0), (0.002, 12.0), (0.0003, 2.0), (0.002, 50.0)):
         burst, shift = burst_for(weight, packets)
         need = burst + 1 - packets

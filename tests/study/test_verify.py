@@ -1,6 +1,6 @@
-"""``sojourn verify``: an archive that is whole verifies, and every kind of change is named.
+"""``sojourn verify``: an unchanged archive verifies, and every kind of change is reported.
 
-Mutants seen to fail are named at each test.
+Mutants seen to fail are listed at each test.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def made(cli: Cli, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_what_commands_make_verifies(cli: Cli, tmp_path: Path, kind: str) -> None:
+def test_results_of_commands_verify(cli: Cli, tmp_path: Path, kind: str) -> None:
     (tmp_path / "s.toml").write_text(SHORT)
     done = cli(*MADE[kind].split(), "--out", "out")
     assert done.returncode == 0, done.stderr
@@ -81,7 +81,7 @@ def forge(folder: Path, column: str) -> str:
 
 
 @pytest.mark.parametrize("column", ["mean_delay_s", "events"])
-def test_a_forged_value_is_found_by_making_the_run_again(made: Path, cli: Cli, column: str) -> None:
+def test_a_forged_value_is_found_by_repeating_the_run(made: Path, cli: Cli, column: str) -> None:
     """All hashes match. Seen to fail: metrics, or counters, not compared."""
     run_id = forge(made, column)
     assert verify(made, "0").differences == []
@@ -121,10 +121,10 @@ def test_each_hash_is_recomputed(made: Path) -> None:
     assert str(summary) in {one.where for one in verify(made, "0").differences}
 
 
-def test_what_cannot_be_made_again_is_counted(
+def test_runs_that_cannot_be_repeated_are_counted(
     made: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Of another core, of real packets, of code that is not permitted."""
+    """Runs of another core, of real packets, and of code that is not permitted."""
     monkeypatch.setattr(_core, "CORE_VERSION", "another")
     found = verify(made, "100%")
     assert (found.repeated, found.differences) == (0, [])

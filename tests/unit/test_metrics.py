@@ -184,6 +184,19 @@ def test_the_percentile_of_exact_small_values() -> None:
     assert percentile([], [], 0.5) is None
 
 
+def test_a_percentile_is_at_most_the_largest_value() -> None:
+    """Interpolation in the last bucket, [2048, 2080), would exceed a largest delay of 2050."""
+    assert percentile([1024, 2048], [50, 50], 0.99, 2050) == 2050
+    assert percentile([1024, 2048], [50, 50], 0.5, 2050) == 1040
+
+
+def test_the_utilization_is_at_most_1() -> None:
+    """A packet that began before the end counts in full."""
+    one = record({"cbr": "udp"}, flows(traffic=[0]))
+    one.data["queues"][0]["departed_bytes"] = 1_250_025
+    assert compute(one)["utilization"] == 1.0
+
+
 def test_metrics_that_do_not_apply_are_absent(values: dict[str, float | None]) -> None:
     assert "cbr.timeouts" not in values
     assert "cbr.jain_index" not in values

@@ -22,13 +22,18 @@ WIDE = "x" * 110
         (".rs", 'let s = r#"a "quoted" clerk"#;', 1),
         (".rs", "let c = '\"'; // once more", 1),
         (".rs", "fn nobody_waits() {}", 1),
+        (".rs", "/// A packet is dropped, whatever its size.", 1),
+        (".rs", "// now never runs\n// backwards", 1),
         (".rs", f"    // {WIDE}", 1),
         (".py", '"""Head.\n\nWhoever comes first.\n"""', 3),
         (".py", 'print(f"{x} was told")', 1),
         (".py", "x = 1  # so many", 1),
+        (".py", '"""Packets that were let in."""', 1),
         (".py", f"# {WIDE}", 1),
         (".md", "First.\nIt tells\nthe queue.", 2),
         (".toml", "a = 1 # nobody", 1),
+        (".md", "Lost runs are\nmade\nagain.", 2),
+        (".py", "# what is done is kept", 1),
     ],
 )
 def test_a_denied_word_is_found(suffix: str, text: str, line: int) -> None:

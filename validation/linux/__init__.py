@@ -1,1 +1,1 @@
-"""Five queue disciplines of Linux, simulated and beside what the kernel did."""
+"""Five queue disciplines of Linux, simulated and compared with the kernel."""

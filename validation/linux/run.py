@@ -1,6 +1,6 @@
-"""``python -m validation.linux.run``: queue disciplines of Linux 6.1 beside ours, ten seeds each.
+"""``python -m validation.linux.run``: compares queue disciplines of Linux 6.1 with ours, ten seeds each.
 
-Writes ``validation/linux/REPORT.md``. The reference is one run of the kernel a row (README.md).
+Writes ``validation/linux/REPORT.md``. Each row of the reference is one run of the kernel (README.md).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sojourn.stats import mean_ci
 
 HERE = Path(__file__).parent
 SEEDS = range(1, 11)
-#: How far from the kernel's figure each may be.
+#: Target of each metric: largest relative difference from the kernel's figure.
 TARGETS = {"received_mbps": 0.02, "drops": 0.25, "delay_ms": 0.2}
-#: Nanoseconds that a probe of 98 bytes needs through both links with empty queues.
+#: Time of a probe of 98 bytes through both links with empty queues, ns.
 EMPTY = 98 * 8 * (100 + 0.1)
 
 
@@ -42,7 +42,7 @@ class Row:
 
 
 def measures(record: Record) -> Mapping[str, float | None]:
-    """Return what the kernel's tools said: iperf3's receiver, the qdisc's counter, ping."""
+    """Return the equivalents of the kernel's tools: iperf3's receiver, the qdisc's counter, ping."""
     flows = record.flows
     probe = max(range(len(flows["traffic"])), key=lambda i: flows["traffic"][i])
     rates = [8e-6 * b / record.seconds for i, b in enumerate(flows["goodput_bytes"]) if i != probe]

@@ -1,4 +1,4 @@
-# As oracle.tcl, and what became of RIO's In packets (the first -rioin flows) by themselves:
+# As oracle.tcl, with the outcomes of RIO's In packets (of the first -rioin flows) separately:
 #
 #   ns classes.tcl -N 40 -aqm RIO -rioin 20 ...
 #

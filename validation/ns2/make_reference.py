@@ -1,7 +1,7 @@
-"""Make the reference that was missing, with ns-2 itself (Debian package ``ns2``).
+"""Makes the reference results with ns-2 (Debian package ``ns2``), except ``results`` and ``sensitivity``.
 
 Run from the root of the clone: ``python -m validation.ns2.make_reference [KIND]...``; KINDS below.
-The results are committed; this script is the record of how they came to be.
+The results are committed; this script documents how they were made.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ KEPT = (
     "goodput_mbps",
     "goodput_jain",
 )
-#: Equal round-trip times and no randomness in the queue: who is dropped is a matter of phase.
+#: Cases with equal round-trip times and no randomness in the queue: the phase determines which packet is
+#: dropped.
 PHASE_SENSITIVE = [
     *(f"R-{delay}-{flows}-DropTail" for delay in ("D10", "D100") for flows in ("N40", "N400")),
     *(f"R-{delay}-N40-AVQ" for delay in ("D10", "D100")),
 ]
-#: One service time of a packet.
+#: The service time of a packet.
 OVERHEAD = "0.000432"
 TRANSIENTS = [f"R-{delay}-{flows}-PI" for delay in ("D10", "D100") for flows in ("N40", "N400")]
 WINDOW = 10
-#: Cases that move when ns-2's clock starts elsewhere, and where: the rounding error of a service time has
-#: the other sign there.
+#: Cases that change with the start of ns-2's clock, and the start at which the rounding error of a service
+#: time has the other sign.
 CLOCK = {
     "B-x1-q40-ecn": 200,
     "B-x10-q40-ecn": 200,
@@ -71,7 +72,7 @@ def jitter(name: str, seed: int) -> dict[str, object]:
 
 
 def clock(name: str, seed: int) -> dict[str, object]:
-    """Run one case elsewhere on ns-2's clock."""
+    """Run one case at another time of ns-2's clock."""
     offset = CLOCK[name]
     words = f"{offset} -id {name} -seed {seed} {arguments()[name]} -warm {offset + 100} -end {offset + 200}"
     return {**kept(name, seed, ns2("later.tcl", words.split())), "offset": offset}
@@ -92,12 +93,12 @@ def transients(name: str, seed: int) -> dict[str, object]:
 
 
 def kept(name: str, seed: int, result: dict[str, float]) -> dict[str, object]:
-    """Return what is compared."""
+    """Return the compared metrics."""
     return {"id": name, "seed": seed, **{key: result[key] for key in KEPT}}
 
 
-#: Forty flows over twenty hosts whose delays share no divisor, a deterministic queue, a time-out whose
-#: floor hides the random phase of ns-2's clocks: nothing is random, every drop can be compared.
+#: Forty flows over twenty hosts whose delays share no divisor, a deterministic queue, and a minimum time-out
+#: that hides the random phase of ns-2's clocks: without randomness every drop can be compared.
 MANY = {
     "M-reno-drop": "-tcp Reno -ecn 0 -buf 20 -minrto 3.37177",
     "M-reno-ecn": "-tcp Reno -ecn 1 -buf 12 -minrto 4.99731",
@@ -115,7 +116,7 @@ MANY_ALL = f"-N 40 -nodes 20 -pkt 960 {MANY_LINKS} -startmax 0 -aqm GK -gkecnlim
 
 
 def many(name: str, _: int) -> dict[str, object]:
-    """Run many flows with nothing random, and keep every drop."""
+    """Run many flows without randomness, and keep every drop."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "drops"
         words = f"-id {name} -seed 1 {MANY[name]} {MANY_ALL} -droptrace {trace}"
@@ -133,7 +134,7 @@ LINKS = (
     "-tcp Newreno -pkt 500 -accdelays {d} -accrate 10 -srvrate 10 -srvdelay 10 -brate 10 -bdelay 10 -buf 100"
 )
 AUTOMATIC = "-aqm ARED -minth 0 -maxth 0 -wq 0"
-#: ARED, set by itself and by hand.
+#: ARED with automatic and with given parameters.
 TUNED = {
     **{f"A-D{d}-N{n}-auto": f"-N {n} {LINKS.format(d=d)} {AUTOMATIC}" for d in (10, 100) for n in (40, 400)},
     "A-D100-N40-auto-ecn": f"-N 40 {LINKS.format(d=100)} {AUTOMATIC} -ecn 1",
@@ -141,7 +142,7 @@ TUNED = {
     "A-D100-N100-set": f"-N 100 {LINKS.format(d=100)} -aqm ARED -minth 15 -maxth 45 -wq 0.002",
     "A-D10-N100-set-ecn": f"-N 100 {LINKS.format(d=10)} -aqm ARED -minth 15 -maxth 45 -wq 0.002 -ecn 1",
 }
-#: RIO: the first of the flows are In, the others Out.
+#: RIO: the first flows send In packets, the others Out packets.
 CLASSES = {
     "O-D10-N40-in20": f"-N 40 {LINKS.format(d=10)} -aqm RIO -rioin 20 -gentle 0",
     "O-D100-N40-in10": f"-N 40 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 0",
@@ -159,7 +160,7 @@ def tuned(name: str, seed: int) -> dict[str, object]:
 
 
 def classes(name: str, seed: int) -> dict[str, object]:
-    """Run one case of RIO, and keep what became of the In packets."""
+    """Run one case of RIO, and keep the outcomes of the In packets."""
     result = ns2("classes.tcl", f"-id {name} -seed {seed} {CLASSES[name]}".split())
     own = {key: result[key] for key in ("in_drops", "in_goodput_mbps")}
     return {**kept(name, seed, result), **own}
@@ -176,7 +177,7 @@ KINDS: dict[str, tuple[Callable[[str, int], dict[str, object]], Iterable[str]]] 
 
 
 def main() -> None:
-    """Make the kinds that are named, or all."""
+    """Make the named kinds, or all."""
     for kind in sys.argv[1:] or KINDS:
         make, names = KINDS[kind]
         jobs = [(name, seed) for name in names for seed in ([1] if kind == "many" else SEEDS)]

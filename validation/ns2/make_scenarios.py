@@ -1,7 +1,7 @@
 """Write the scenarios: the arguments of ns-2 in ``reference/*.args`` in the format of this project.
 
 Run from the root of the clone: ``python -m validation.ns2.make_scenarios``. The TOML files are committed;
-this script is the record of how they came to be, and makes those of a new case.
+this script documents how they were made, and makes those of a new case.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ FAMILIES = {
     "B": "flows with unequal round-trip times that share twenty hosts; RED with max_p = 1",
     "T": "SACK with constant-rate streams; thresholds for 10 Mbit/s and 120 to 180 ms",
     "J": "as case R of the same name, but senders wait a random moment before they send",
-    "M": "many flows and nothing random: packet for packet",
+    "M": "many flows without randomness, compared packet by packet",
     "S": "one change to a case of family R",
-    "A": "Adaptive RED, set by itself and by hand",
+    "A": "Adaptive RED with automatic and with given parameters",
     "O": "RIO: some flows send In packets, the others Out packets",
 }
 

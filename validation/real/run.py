@@ -1,8 +1,8 @@
-"""``python -m validation.real.run``: simulated packets beside real ones; writes ``REPORT.md`` here.
+"""``python -m validation.real.run``: compares simulated with real packets; writes ``REPORT.md`` here.
 
-Thirty-six cases, one real run of 25 s each beside ten simulated ones; and five queue disciplines of the
-kernel, whose path is rebuilt with real hosts for 40 s each. Needs what ``--world real`` needs. What is done
-in ``--out`` is not run again.
+Thirty-six cases have one real run of 25 s and ten simulated ones each. The path of the five queue disciplines
+of the kernel is rebuilt with real hosts for 40 s each. The requirements are those of ``--world real``.
+Finished runs in ``--out`` are not repeated.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ SPECS = ("droptail", "red min_th 15 max_th 45 max_p 0.1 w_q 0.002", "pi q_ref 30
 #: Simulated runs of a case.
 RUNS = 10
 KERNEL = ("pfifo", "red", "codel", "pie", "fq_codel")
-#: It gave ping a queue of its own, whose delay cannot be seen here.
+#: This discipline gives ping a queue of its own, so that its delay cannot be compared.
 SPARED = "fq_codel"
-#: From when on ping measured, in seconds.
+#: Start of ping's measurement, s.
 SETTLED = 5.0
 
 
@@ -51,7 +51,7 @@ def cases() -> Iterator[tuple[str, Scenario, list[str]]]:
 
 
 def kernel(name: str, out: Path) -> dict[str, float]:
-    """Return what the kernel's tools would have said of one run with real hosts and our algorithm."""
+    """Return the equivalents of the kernel's tools for one run with real hosts and our algorithm."""
     linux = sojourn.load(HERE.parent / f"linux/scenarios/{name}.toml")
     queue = next(link.queue for link in linux.link if link.queue)
     base = sojourn.load(HERE / "dumbbell.toml")
@@ -77,8 +77,8 @@ def kernel(name: str, out: Path) -> dict[str, float]:
 def main() -> None:
     """Run every case in both worlds, and the kernel's path; write the report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=1, help="real runs a case")
-    parser.add_argument("--cases", type=int, nargs="*", help="only these, by number from 0")
+    parser.add_argument("--repeats", type=int, default=1, help="real runs per case")
+    parser.add_argument("--cases", type=int, nargs="*", help="run only these cases, by number from 0")
     parser.add_argument("--out", type=Path, default=Path("results/validation-real"))
     wanted = parser.parse_args()
     found: list[tuple[str, Row]] = []
@@ -136,7 +136,7 @@ def _report(
         punctual = (
             f" In the worst run 99 of 100 packets left the gateway\nless than {max(late) * 1e3:.2f} ms late."
         )
-    return f"""# Simulated packets beside real ones
+    return f"""# Simulated and real packets compared
 
 Written by `python -m validation.real.run --repeats {wanted.repeats}{chosen}`: {RUNS} simulated and
 {wanted.repeats} real run(s) of each case, core {_core.CORE_VERSION}, Linux {platform.release()},
@@ -147,11 +147,11 @@ compared, and why figures differ: [README.md](README.md).
 
 {_last(found)}
 
-Doubts about the real runs:
+Warnings about the real runs:
 
 {warning_list}
 
-## Beside the kernel's own disciplines
+## Comparison with the kernel's own disciplines
 
 {chr(10).join(theirs)}
 """

@@ -1,8 +1,8 @@
 //! The gateway in virtual time.
 //!
 //! A packet crosses the link of the sending host, the queue and the link of the bottleneck, and the link of
-//! the receiving host. All these times are computed, not measured, and events are handled in their order
-//! however late the caller is. So rates are exact, and an algorithm behaves as in the simulator. Time and
+//! the receiving host. All these times are computed, not measured, and events are handled in order, even if
+//! the caller is late. Rates are therefore exact, and an algorithm behaves as in the simulator. Time and
 //! packets are arguments: there is no clock and no file descriptor here.
 
 use crate::{
@@ -80,7 +80,7 @@ impl Engine {
     /// Check `plan` and build the gateway.
     ///
     /// # Errors
-    /// The first key whose value is refused.
+    /// The first key with an invalid value.
     pub fn new(plan: &Plan) -> Result<Engine, PlanError> {
         let options = Options {
             mean_packet: plan.mean_packet,
@@ -294,7 +294,7 @@ impl Engine {
         self.free.push(number);
     }
 
-    /// Packets for which there is memory: the most that have been inside at once.
+    /// Number of packet slots: the maximum number of packets in the gateway at one time.
     #[cfg(test)]
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()

@@ -1,6 +1,6 @@
 //! Goodput of a TCP connection: the payload bytes that reach the receiver for the first time.
 
-/// Holes that are remembered; beyond that, the oldest is assumed to be filled.
+/// Maximum number of stored holes; beyond it, the oldest one is assumed to be filled.
 const MAX_HOLES: usize = 4096;
 
 /// The bytes of one direction that have arrived: all below `next` except the holes.
@@ -54,7 +54,7 @@ impl Arrived {
     }
 }
 
-/// The number without wrapping that `sequence` stands for, near `next`.
+/// The unwrapped number of `sequence` that is nearest to `next`.
 fn unwrapped(next: u64, sequence: u32) -> u64 {
     let ahead = sequence.wrapping_sub(next as u32) as i32;
     next.saturating_add_signed(i64::from(ahead))
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_at_first_counts_when_it_is_sent_again() {
+    fn lost_bytes_count_when_they_are_retransmitted() {
         let mut arrived = Arrived::from(5000);
         assert_eq!(
             [7000, 5000, 6000, 5000].map(|sequence| arrived.take(sequence, 1000)),

@@ -36,7 +36,7 @@ pub struct Stats {
     pub malformed: u64,
     /// Without a destination on the other side.
     pub unroutable: u64,
-    /// Refused by a device, or the device was gone.
+    /// Refused by a device, or its device was deleted.
     pub undelivered: u64,
     /// Forwarded, although their transport header is invalid.
     pub odd: u64,

@@ -105,7 +105,7 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
 }
 
 fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, PyDict>> {
-    let dict = columns!(py, queue, [delay_edges_ns, delay_counts, run_lengths, run_counts]);
+    let dict = columns!(py, queue, [delay_edges_ns, delay_counts, run_lengths, run_counts, part_packets]);
     per_class!(
         py,
         dict,
@@ -144,8 +144,10 @@ fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, 
             byte_ns,
             max_packets,
             idle_ns,
+            part_ns,
             delay_sum_ns,
             delay_squared_ns,
+            delay_max_ns,
         ]
     );
     Ok(dict)

@@ -3,6 +3,7 @@
 //! The head of a file lists the mutants that its tests detect, if any were tried.
 
 mod classes;
+mod drain;
 mod eligibility;
 mod fuzz;
 mod golden;

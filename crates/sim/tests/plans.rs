@@ -29,6 +29,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             measure: matches!(topology, Topology::Graph(_)).then(|| "R0-R1".to_owned()),
             topology,
             traffic,
+            drain: None,
             trace: Trace { interval, drops: true, cwnd },
             conventions: if ns2 { Conventions::Ns2 } else { Conventions::Default },
             algorithms: Vec::new(),

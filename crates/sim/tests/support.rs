@@ -91,6 +91,7 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         topology: Topology::Dumbbell(dumbbell),
         traffic,
         measure: None,
+        drain: None,
         trace: Trace::default(),
         conventions: Conventions::Default,
         algorithms: Vec::new(),

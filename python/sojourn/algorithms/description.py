@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-#: What the core also asks of a class, and a description does not need.
+#: Keys of the core's description of a class that a manifest does not store.
 _UNUSED: dict[str, Any] = {"file": "", "overridden": []}
 TEXTS = ("title", "source", "doc")
 

@@ -1,9 +1,11 @@
-"""Loads algorithms from ``file.py:Class`` and registers them with the core; only here is code executed.
+"""Loads algorithms from ``file.py:Class`` and registers them with the core.
+
+Only this module executes a user's code.
 
 A file is executed only if it is permitted (`sojourn.algorithms.permission`), once per version; errors in it
-are reported before a run starts, like a misspelt parameter. Specs of other files are read by the description
-that a manifest holds, or keep their words. A class without a file (in a notebook) has the name
-``python:Class`` and can run in this process only.
+are reported before a run starts, like a misspelt parameter. Specs of a file that is not permitted are parsed
+with the description in a manifest; without one they remain text. A class without a file (in a notebook) has
+the name ``python:Class`` and can run in this process only.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class Own:
 
 
 _known: dict[str, Own] = {}
-#: What manifests say about classes: see `remember`.
+#: Descriptions of classes in manifests: see `remember`.
 _remembered: dict[str, Mapping[str, Any]] = {}
 _loading = 0
 
@@ -92,7 +94,9 @@ def find(name: str) -> Own:
 
 
 def look(name: str) -> Literal["loaded", "described", "named"]:
-    """Return how much is known of the class called `name`, which is loaded only if it may be executed.
+    """Return whether the class called `name` is loaded, described in a manifest, or only named.
+
+    It is loaded now if its file is permitted.
 
     Raises
     ------
@@ -118,7 +122,7 @@ def _file_of(name: str) -> str:
 
 
 def _is_current(known: Own, path: str) -> bool:
-    """Return whether the file of a loaded class is as it was."""
+    """Return whether the file of a loaded class is unchanged."""
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
@@ -135,12 +139,12 @@ def _sha256(path: str) -> str:
 
 
 def remember(code: object) -> None:
-    """Register what a manifest says about classes, to read their specs without executing them.
+    """Register the descriptions of classes in a manifest, to parse their specs without executing code.
 
     Parameters
     ----------
     code : object
-        The manifest's ``code``, as `describe` wrote it; what has another form is ignored.
+        The manifest's ``code``, as `describe` wrote it; entries of another form are ignored.
     """
     for name, one in code.items() if isinstance(code, Mapping) else ():
         if _remembered.get(name) == one or not isinstance(one, Mapping) or len(name.split()) != 1:
@@ -235,7 +239,7 @@ def _described(own: Own) -> dict[str, Any]:
     if cls.probes and "probe" not in overridden:
         overridden.append("probe")
     if not any(word.startswith("on_") for word in overridden):
-        raise _refusal(name, "handles nothing", "one of " + ", ".join(HANDLERS))
+        raise _refusal(name, "has no handler", "one of " + ", ".join(HANDLERS))
     for word in overridden:
         _check_arguments(f"{name}.{word}", getattr(cls, word), HANDLERS[word])
     _check_arguments(f"{name}.start", cls.start, 0)
@@ -268,7 +272,7 @@ def _check_arguments(place: str, handler: Any, count: int) -> None:
         inspect.signature(handler).bind(*range(count + 1))
     except TypeError:
         wanted = list(inspect.signature(getattr(Aqm, place.rpartition(".")[2])).parameters)
-        raise _refusal(place, "does not take what it is called with", f"({', '.join(wanted)})") from None
+        raise _refusal(place, "has other parameters than the handler", f"({', '.join(wanted)})") from None
     except ValueError:
         return
 

@@ -15,15 +15,15 @@ _UNITS = {"s": ("span", "s"), "bit/s": ("rate", "bit/s"), "packets": ("size", "p
 class Param:
     """Declares a parameter as a class attribute; in a run it is the value as a number.
 
-    A time is integer nanoseconds (as is ``now``), a rate bit/s, an amount of queue in its unit, a derived
-    default that is not set None.
+    A time is in integer nanoseconds (as is ``now``), a rate in bit/s, a queue length in its unit; a derived
+    default that is not set is None.
 
     Parameters
     ----------
     default : str, float, int, bool or None
         The value if it is not set, in the grammar of a spec (``"15ms"``); None with `derived`.
     unit : str
-        ``s`` (a time), ``bit/s`` (a rate), ``packets`` or ``bytes`` (an amount of queue), else any text for
+        ``s`` (a time), ``bit/s`` (a rate), ``packets`` or ``bytes`` (a queue length), else any text for
         tables. A default with a unit also sets it.
     min, max : float or str, optional
         Smallest and largest allowed value, in `unit` or with a unit.
@@ -63,7 +63,7 @@ class Param:
         derived: str = "",
     ) -> None:
         if default is None and not derived:
-            raise TypeError("a parameter needs a default, or derived = what it is computed from")
+            raise TypeError('a parameter needs a default, or derived = "a description of its computation"')
         self.choices, self.doc, self.source, self.derived = list(choices), doc, source, derived
         self.kind, self.unit = _kind(default, unit, self.choices)
         self.default = derived if default is None else self._word(default)

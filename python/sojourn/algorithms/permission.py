@@ -1,8 +1,9 @@
 """Which files of Python code may be executed: those that the user named, or all after ``--allow-code``.
 
-A scenario, a plan or a results directory may name code (``mine.py:Mine``); reading one never executes it.
-A file is permitted by its name on the command line, by passing its class, or by ``allow_code=True``. The
-permission belongs to the current context (`contextvars`): a command or a call, and what it calls.
+A scenario, a plan or a results directory may name code (``mine.py:Mine``); reading one never executes it. A
+file is permitted by its name on the command line, by passing its class, or by ``allow_code=True``. The
+permission belongs to the current context (`contextvars`): a command or a call and the functions that it
+calls.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def bench(
     export: Export = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Measure bottleneck packets per CPU second, or with 'aqm' the cost of each algorithm and scheduler."""
+    """Measure bottleneck packets per CPU second. With 'aqm', measure the cost of each algorithm."""
     permit_code(allow_code, aqm)
     if file == Path("aqm"):
         bench_aqm(aqm, json, export)

@@ -1,4 +1,4 @@
-"""What several commands share: the executor, JSON, the progress bar, the message after an interruption."""
+"""Functions that several commands share: executor, JSON, progress bar, message after an interruption."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from sojourn.algorithms import permit, permit_all
@@ -16,16 +16,20 @@ from sojourn.errors import InputError
 from sojourn.runner.archive import LOG
 from sojourn.runner.manifest import command_line
 from sojourn.runner.point import Point
+from sojourn.spec.scenario import Scenario
+from sojourn.study.pilot import pilot
 from sojourn.terminal import console, escape, show
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
 from sojourn.worlds.simulated.executors import Local, Serial, cores
-from sojourn.worlds.simulated.memory import excess
+from sojourn.worlds.simulated.memory import excess, largest
 
 
-def note_memory(points: Iterable[Point], workers: int | None) -> None:
-    """Print a warning if traces of the runs may need more memory than there is."""
+def note_memory(points: Iterable[Point], workers: int | None, verbose: bool = False) -> None:
+    """Print a warning if runs may need more memory than there is; if `verbose`, the bound in any case."""
     plans = [point.plan_json for point in points]
+    if verbose and (most := largest(plans)) is not None:
+        note(f"memory: at most {most} for a run")
     if sentence := excess(plans, min(workers or cores(), len(plans))):
         note(f"sojourn: warning: {sentence}")
 
@@ -45,11 +49,24 @@ def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Ex
 
 
 def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
-    """Permit the code that the command line names, and with ``--allow-code`` what its input files name."""
+    """Permit the code that the command line names, and with ``--allow-code`` that of its input files."""
     if allow_code:
         permit_all()
     for specs in named:
         permit(specs or ())
+
+
+def with_warmup(
+    scenario: Scenario, warmup: str | None, aqms: Sequence[str] | None, maker: Executor | None = None
+) -> Scenario:
+    """Return the scenario with the warm-up of ``--warmup``; print how it was chosen, if it is ``auto``."""
+    if warmup is None:
+        return scenario
+    if warmup != "auto":
+        return scenario.with_(warmup=warmup)
+    chosen = pilot(scenario, aqms, executor=maker)
+    note(chosen.sentence)
+    return chosen.scenario
 
 
 def note(text: str) -> None:
@@ -58,7 +75,7 @@ def note(text: str) -> None:
 
 
 class Messages(logging.Handler):
-    """Prints what the package logs, such as damaged files, to standard error, each message once."""
+    """Prints the log of the package, such as damaged files, to standard error, each message once."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -74,7 +91,7 @@ class Messages(logging.Handler):
 
 @contextlib.contextmanager
 def messages() -> Iterator[None]:
-    """Print what the package logs until the end of the block."""
+    """Print the log of the package until the end of the block."""
     handler = Messages()
     propagate, LOG.propagate = LOG.propagate, False
     LOG.addHandler(handler)

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from sojourn.api import default_directory, plan
-from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable, with_warmup
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
-    Aqms,
     Baseline,
+    Compared,
     Dask,
     Export,
     File,
@@ -24,19 +24,21 @@ from sojourn.cli.options import (
     SeedFrom,
     Seeds,
     Serial,
+    Warmup,
     Workers,
 )
 from sojourn.cli.run import write_report
 from sojourn.cli.summaries import of_comparison
 from sojourn.errors import InputError
 from sojourn.runner.leases import retry
-from sojourn.spec.scenario import load
+from sojourn.spec.plan import queues
+from sojourn.spec.scenario import Scenario, load
 from sojourn.study.compare import compare as compare_algorithms
 
 
 def compare(
     file: File,
-    aqm: Aqms,
+    aqm: Compared = None,
     baseline: Baseline = None,
     metric: Metric = None,
     sort: Annotated[
@@ -50,6 +52,7 @@ def compare(
     ] = None,
     seeds: Seeds = 10,
     seed_from: SeedFrom = 1,
+    warmup: Warmup = None,
     until_ci: Annotated[
         str | None,
         typer.Option(
@@ -78,10 +81,13 @@ def compare(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
-    permit_code(allow_code, aqm, [baseline or ""])
+    """Compare algorithms on a scenario, paired by seed. Each is better, worse, or not shown to differ."""
+    permit_code(allow_code, aqm or [], [baseline or ""])
     scenario = load(file)
+    with resumable(), executor(workers, serial, dask) as maker:
+        scenario = with_warmup(scenario, warmup, aqm, maker)
     share = None if until_ci is None else _share(until_ci)
+    aqm = aqm or usual(scenario)
     wanted = plan(scenario, aqm, seeds, seed_from)
     specs = list(dict.fromkeys(point.spec for point in wanted))
     folder = out if out is not None else default_directory(scenario, specs)
@@ -110,6 +116,8 @@ def compare(
     emit(of_comparison(comparison), json, export)
     if comparison.looks:
         note(_seeds_used(comparison.looks, most_seeds, comparison.level))
+    for line in comparison.results.notes:
+        note(line)
     note(f"report: {write_report(comparison.results)}")
     note(f"id: {comparison.results.id}")
 
@@ -132,3 +140,9 @@ def _seeds_used(looks: tuple[int, ...], most: int, level: float) -> str:
         f"seeds: {looks[-1]} ({why}); interim analyses after {after}; "
         f"each uses {100 * level:.2f} % intervals, so that all of them together keep 95 %"
     )
+
+
+def usual(scenario: Scenario) -> list[str]:
+    """Return the algorithms that are compared by default: the scenario's beside three that are common."""
+    own = queues(scenario)[scenario.measured].aqm
+    return list(dict.fromkeys(["droptail", own, "codel", "fq_codel"]))

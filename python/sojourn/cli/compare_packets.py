@@ -31,7 +31,7 @@ def compare_packets(
     export: list[Path] | None,
     workers: int | None,
 ) -> None:
-    """Run a scenario in simulated packets and in those of `world`; show both and the verdicts.
+    """Run a scenario with simulated packets and in `world`; show both results and the verdicts.
 
     `counts` are the numbers of simulated runs and of the other world's.
     """
@@ -91,13 +91,13 @@ def _write(directory: Path, world: str, simulated: Results, other: Results, tabl
     targets = "; ".join(f"{one.metric} {100 * one.share:g} %" for one in TARGETS)
     words = (
         f"*agrees*: the {world} mean is within the target of the simulated one ({targets}; mean delay also "
-        f"1 ms). *within the spread*: not so, but within {USUAL:g} standard deviations of single simulated "
-        "runs."
+        f"1 ms). *within the spread*: outside the target, but within {USUAL:g} standard deviations "
+        "of single simulated runs."
     )
     if find(world).seeded_queue:
         words += (
             f" Simulated runs have the seeds of the {world} ones, and so the same random numbers in the "
-            "queue; what the hosts draw differs."
+            "queue; the random numbers of the hosts differ."
         )
     sections = [Section("When the worlds agree", [Text(words)])]
     for table in tables:
@@ -117,7 +117,7 @@ def _write(directory: Path, world: str, simulated: Results, other: Results, tabl
         kind="Two worlds",
         command=f"sojourn compare-worlds {simulated.scenario.where} --world {world}",
         summary=f"Simulated packets beside those of the {world} world"
-        + (", whose runs are of one machine, under its load." if find(world).real_time else "."),
+        + (", whose runs depend on the machine and its load." if find(world).real_time else "."),
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )

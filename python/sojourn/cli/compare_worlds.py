@@ -1,6 +1,6 @@
-"""``sojourn compare-worlds``: simulated packets and another world, and where the other can be trusted.
+"""``sojourn compare-worlds``: compares simulated packets with another world and finds where it is accurate.
 
-A world of averages is compared here, one of packets in `compare_packets`.
+This module compares a world of averages; `compare_packets` compares a world of packets.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def compare_worlds(
         typer.Option(
             "--seeds",
             metavar="N",
-            help="Seeds of the simulated packets [default: 2; 10 beside another world of packets].",
+            help="Seeds of the simulated packets [default: 2; 10 if the other world has packets].",
             show_default=False,
         ),
     ] = None,
@@ -63,10 +63,10 @@ def compare_worlds(
     workers: Workers = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a scenario in simulated packets and in another world; report how well they agree."""
+    """Compare simulated packets with another world. Report how well the results agree."""
     permit_code(allow_code, aqm)
     if world not in others():
-        raise unknown(world, "a world beside simulated packets", others(), "world")
+        raise unknown(world, "a world to compare with simulated packets", others(), "world")
     output: Any = {"out": out, "json": json, "export": export, "workers": workers}
     if find(world).has_packets:
         compare_packets(file, world, aqm, (seeds or 10, repeats), **output)
@@ -90,7 +90,7 @@ def _compare_averages(
 
     scenario = load(file)
     if aqm and len(aqm) > 1:
-        raise InputError("aqm", "is given twice", f"one beside the {world} world")
+        raise InputError("aqm", "is given twice", f"one algorithm with --world {world}")
     points = plan(scenario, aqm, seeds)
     spec = points[0].spec
     directory = out if out is not None else default_directory(scenario, [spec], f"beside {world}")
@@ -121,7 +121,7 @@ def _row(name: str, world: str, averages: Results, packets: Results, spec: str) 
 
 
 def _error(average: float | None, packets: float | None) -> float | None:
-    """Return the relative error of an average, None where either is unknown or packets have 0."""
+    """Return the relative error of an average; None if a value is unknown or the packets' value is 0."""
     return None if average is None or not packets else average / packets - 1
 
 
@@ -206,7 +206,7 @@ def _write(
         words = (
             f"A point is trusted where the {world} queue is within {NEAR['queue']:.0%} of the buffer, the "
             f"signalled share within {100 * NEAR['signals']:g} points and the utilization within "
-            f"{100 * NEAR['utilization']:g} points of the packets'."
+            f"{100 * NEAR['utilization']:g} points of the simulated packets' values."
         )
         sections.append(
             Section("Over flows, delays and buffer", [Text(words), written(tables[1], "Both worlds")])
@@ -218,7 +218,7 @@ def _write(
         subtitle=spec,
         kind="Two worlds",
         command=f"sojourn compare-worlds {averages.scenario.where} --world {world}",
-        summary="Equations for averages beside the packets that they average.",
+        summary="Equations for averages, compared with simulated packets.",
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )

@@ -1,4 +1,4 @@
-"""The end of a command: its output on the terminal, and in the files of ``--export``."""
+"""Writes the output of a command to the terminal and to the files of ``--export``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sojourn.cli.output import Output
 
 
 def emit(output: Output, json: bool, export: Sequence[Path] | None) -> None:
-    """Print an output, as JSON or for people, and write the files of ``--export``."""
+    """Print an output, as JSON or as tables, and write the files of ``--export``."""
     if json:
         print_json(output.data)
     else:

@@ -9,7 +9,7 @@ from sojourn.cli.output import Column, Output, Table
 
 
 def list_algorithms(json: Json = False, export: Export = None) -> None:
-    """List algorithms, schedulers and markers with their parameters, and papers to reproduce."""
+    """List algorithms, schedulers, markers and papers. Show their parameters."""
     from sojourn.papers import PAPERS
 
     tables = []
@@ -43,7 +43,7 @@ def list_algorithms(json: Json = False, export: Export = None) -> None:
     tables.append(Table("papers", "Papers", columns, list(papers.items())))
     notes = [
         "Every spec may set limit 100p (or 120kB), and an algorithm's overflow tail | head | random.",
-        "More about one: sojourn explain red; about a metric or TCP: sojourn explain tcp",
+        "Details: sojourn explain NAME, of an algorithm, a metric, or 'tcp' for the options of TCP",
     ]
     emit(
         Output("Registry", tables, {**kinds, "tcp": _core.tcp_schema(), "papers": papers}, notes),

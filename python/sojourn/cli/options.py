@@ -14,7 +14,7 @@ from sojourn.worlds import REGISTRY
 
 
 def path_of(where: str, allowed: str) -> Callable[[str], Path]:
-    """Return the parser of a path given as `where`; it refuses an empty path, Python's working folder."""
+    """Return the parser of a path given as `where`; an empty path is refused."""
 
     def read(text: str) -> Path:
         return place(text, where, allowed)
@@ -32,7 +32,7 @@ File = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False, parser=scenario_file),
 ]
-#: Algorithms where the scenario names one; `Aqms` where they must be given.
+#: Optional algorithms, for commands that use the scenario's by default; `Compared` is for comparisons.
 Aqm = Annotated[
     list[str] | None,
     typer.Option(
@@ -43,10 +43,24 @@ Aqm = Annotated[
         show_default=False,
     ),
 ]
-Aqms = Annotated[
-    list[str],
+Compared = Annotated[
+    list[str] | None,
     typer.Option(
-        "--aqm", metavar="SPEC", help="Algorithm at the measured queue; two or more.", show_default=False
+        "--aqm",
+        metavar="SPEC",
+        help="Algorithm at the measured queue; two or more [default: droptail, the scenario's, codel, "
+        "fq_codel].",
+        show_default=False,
+    ),
+]
+Warmup = Annotated[
+    str | None,
+    typer.Option(
+        "--warmup",
+        metavar="SPAN",
+        help="Warm-up instead of the scenario's, like 20s; auto: chosen by a pilot, the window "
+        "keeps its length.",
+        show_default=False,
     ),
 ]
 Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")]
@@ -136,7 +150,7 @@ Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Also print whether the simulator took its fast path, or why not."),
 ]
-Serial = Annotated[bool, typer.Option("--serial", help="One run after the other, in this process.")]
+Serial = Annotated[bool, typer.Option("--serial", help="Execute one run after the other, in this process.")]
 Dask = Annotated[
     str | None,
     typer.Option(

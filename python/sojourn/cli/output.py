@@ -1,4 +1,4 @@
-"""What a command prints and exports: tables of typed columns, and one JSON object.
+"""The output of a command: tables of typed columns, and one JSON object.
 
 A command builds one `Output` and passes it to `sojourn.cli.emit.emit`. The terminal, LaTeX and Markdown show
 the text of each cell, with labels and displayed units; CSV and Parquet hold the values themselves, in SI
@@ -150,14 +150,14 @@ class OfMetrics(Column):
 
 @dataclass(frozen=True)
 class Table:
-    """A table: one value a column in every row.
+    """A table: each row has one value per column.
 
     Attributes
     ----------
     name : str
         Distinguishes the tables of an output in file names.
     title : str
-        What the table shows.
+        Title of the table.
     columns, rows
         The columns, and the values of each row in their order.
     keys : int
@@ -221,7 +221,7 @@ class Output:
     Attributes
     ----------
     title : str
-        What the result is of.
+        Title of the output.
     tables : sequence of Table
         The tables, in the order of the text.
     data : Any
@@ -229,7 +229,7 @@ class Output:
     notes : sequence of str
         Lines of the terminal below the tables.
     with_tables : bool
-        Whether the terminal shows the tables; False where the notes are enough.
+        Whether the terminal shows the tables, not only the notes.
     """
 
     title: str
@@ -239,7 +239,7 @@ class Output:
     with_tables: bool = True
 
     def print(self, file: TextIO | None = None) -> None:
-        """Print tables and notes for people."""
+        """Print tables and notes."""
         file = file or sys.stdout
         for table in self.tables if self.with_tables else ():
             _print(table, file)

@@ -28,7 +28,7 @@ class Ranked(Column):
 def ranking_table(ranking: Ranking, is_of_runs: bool) -> Table:
     """Return the settings, best first, with values, ranks, sum and place.
 
-    The values of runs are in SI units and shown with label and unit; those of a user's table as they are.
+    Values of runs are in SI units and shown with label and unit; values of a user's table are not converted.
     """
     columns = [Column("setting", "")]
     for one in ranking.objectives:
@@ -54,7 +54,7 @@ def ranking_table(ranking: Ranking, is_of_runs: bool) -> Table:
 
 
 def notes(ranking: Ranking, best: int, sums: str | None = None, places: str | None = None) -> list[str]:
-    """Return the best settings, the ties, and the differences from published columns, a line each."""
+    """Return the best settings, the ties, and the differences from published columns, one line each."""
     found = [f"best: {', '.join(ranking.order[:best])}"]
     for tie in ranking.ties:
         found.append(f"tie in {tie.metric}: {', '.join(tie.order)}, in this order ({tie.because})")

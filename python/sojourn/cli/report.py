@@ -38,7 +38,7 @@ def report(
     ],
     export: Export = None,
 ) -> None:
-    """Write report.html of a folder again, and export its tables, from stored results."""
+    """Write the report of stored results again. Also export their tables."""
     output: Callable[[], Output]
     if files.exists(directory / tune_directory.MANIFEST):
         tuned = tune_directory.reopen(directory)

@@ -30,9 +30,9 @@ def reproduce(
     ],
     experiment: Annotated[
         str | None,
-        typer.Option("--experiment", metavar="ID", help="Only this experiment.", show_default=False),
+        typer.Option("--experiment", metavar="ID", help="Run only this experiment.", show_default=False),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few seeds instead of ten or more.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run few seeds instead of ten or more.")] = False,
     world: Annotated[
         str | None,
         typer.Option(
@@ -54,12 +54,15 @@ def reproduce(
     arm: Annotated[
         list[str] | None,
         typer.Option(
-            "--arm", metavar="NAME", help="With --world real: only this arm; repeatable.", show_default=False
+            "--arm",
+            metavar="NAME",
+            help="With --world real: run only this arm; repeatable.",
+            show_default=False,
         ),
     ] = None,
     search: Annotated[
         bool,
-        typer.Option("--search", help="Try the readings of what the paper leaves open jointly."),
+        typer.Option("--search", help="Jointly vary the details that the paper leaves open."),
     ] = False,
     readings: Annotated[
         int | None,
@@ -77,10 +80,10 @@ def reproduce(
     retry_failed: RetryFailed = False,
     dask: Dask = None,
 ) -> None:
-    """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet.
+    """Re-run a paper and judge its claims. Write report.html, claims.csv, published.csv, metrics.parquet.
 
-    With --search, look for the readings under which its results come out; write report.html, search.json and
-    search.md.
+    With --search, search for the readings under which its claims are reproduced; write report.html,
+    search.json and search.md.
     """
     from sojourn.papers import PAPERS
     from sojourn.papers import reproduce as run_paper
@@ -149,7 +152,7 @@ def _search(
     workers: int | None,
     dask: str | None,
 ) -> None:
-    """Search the readings of papers, and print what was found."""
+    """Search the readings of papers and print the verdicts."""
     from sojourn.papers import search_readings
     from sojourn.papers.search.report import as_data, claim_rows
 
@@ -187,7 +190,7 @@ def _search(
 
 
 def _searched(experiment: str | None) -> list[str]:
-    """Return the papers in whose space an experiment is; all if none is given."""
+    """Return the papers whose space contains the experiment; all papers if none is given."""
     from sojourn.papers import PAPERS, space
 
     spaces = {name: space(name).experiments for name in PAPERS}
@@ -222,7 +225,7 @@ def _holding(experiment: str | None, world: str | None) -> list[str]:
 
 
 def _index(results: list[Reproduction], directory: Path) -> Path:
-    """Write the page over all papers; return its path."""
+    """Write the index page of all papers; return its path."""
     from sojourn.papers.index import write
 
     return write(results, f"sojourn reproduce all {results[0].selection.options}".strip(), directory)

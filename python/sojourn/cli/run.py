@@ -1,4 +1,4 @@
-"""``sojourn run``: one scenario, several algorithms, several seeds."""
+"""``sojourn run``: runs one scenario with several algorithms and seeds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sojourn import worlds
 from sojourn.api import default_directory, plan, run_points
-from sojourn.cli.common import note, note_memory, permit_code, progress, resumable
+from sojourn.cli.common import note, note_memory, permit_code, progress, resumable, with_warmup
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -20,10 +20,12 @@ from sojourn.cli.options import (
     SeedFrom,
     Seeds,
     Verbose,
+    Warmup,
     Workers,
     World,
 )
 from sojourn.cli.summaries import of_results
+from sojourn.errors import InputError
 from sojourn.results import Results
 from sojourn.runner.leases import retry
 from sojourn.spec.scenario import Scenario, load
@@ -36,6 +38,7 @@ def run(
     aqm: Aqm = None,
     seeds: Seeds = 5,
     seed_from: SeedFrom = 1,
+    warmup: Warmup = None,
     world: World = worlds.DEFAULT,
     out: Out = None,
     json: Json = False,
@@ -45,15 +48,19 @@ def run(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
+    """Run a scenario under several algorithms and seeds. Show metrics with 95 % intervals."""
     permit_code(allow_code, aqm)
+    if warmup == "auto" and world != worlds.DEFAULT:
+        raise InputError("warmup", f"= auto is chosen by simulated runs, not in the {world} world", "a time")
     scenario = load(file)
+    with resumable():
+        scenario = with_warmup(scenario, warmup, aqm)
     points = plan(scenario, aqm, seeds, seed_from, world)
     specs = list(dict.fromkeys(point.spec for point in points))
     note_duration(scenario, len(points), world)
     directory = out if out is not None else default_directory(scenario, specs, world)
     if world == worlds.DEFAULT:
-        note_memory(points, workers)
+        note_memory(points, workers, verbose)
     if retry_failed:
         retry(directory)
     with resumable():
@@ -67,12 +74,14 @@ def run(
     emit(of_results(results), json, export)
     if verbose and results.fast_path is not None:
         note(f"fast path: {results.fast_path}")
+    for line in results.notes:
+        note(line)
     note(f"report: {written}")
     note(f"id: {results.id}")
 
 
 def note_duration(scenario: Scenario, runs: int, world: str) -> None:
-    """Print the least duration of runs in real time."""
+    """Print the minimum duration of runs in real time."""
     if worlds.find(world).real_time:
         minutes = runs * number("span", scenario.duration) / 60e9
         note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")

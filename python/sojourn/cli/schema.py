@@ -7,5 +7,5 @@ from sojourn.spec.scenario import json_schema
 
 
 def schema() -> None:
-    """Print the JSON Schema of scenario files (editors check and complete with it)."""
+    """Print the JSON Schema of scenario files. Editors use it to check and complete the files."""
     print_json(json_schema())

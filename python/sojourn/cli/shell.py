@@ -78,23 +78,25 @@ def shell(
         typer.Option(
             "--peer",
             metavar="COMMAND",
-            help='Also run this at the outside end: "iperf3 -s".',
+            help='Also run this command at the outside end, like "iperf3 -s".',
             show_default=False,
         ),
     ] = None,
-    mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Largest packet.")] = 1500,
+    mtu: Annotated[
+        int, typer.Option("--mtu", metavar="BYTES", help="Maximum size of an IP packet, bytes.")
+    ] = 1500,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Seed of the algorithms' random numbers.")
     ] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no status line while it runs.")] = False,
     no_report: Annotated[
-        bool, typer.Option("--no-report", help="Keep the record, but write no report.")
+        bool, typer.Option("--no-report", help="Store the record, but write no report.")
     ] = False,
     out: Out = None,
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Run a program, or an interactive shell, in a network namespace behind an emulated link.
+    """Run a program, or your shell, behind an emulated link. It gets its own network namespace.
 
     The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """
@@ -113,7 +115,7 @@ def shell(
     ).checked()
     if out is not None:
         with given_to_caller(out):
-            begin(out, request)  # an error here comes before the program runs
+            begin(out, request)  # errors up to here precede the start of the program
     started = time.time()
     record = None
     try:

@@ -20,7 +20,9 @@ from sojourn.format import Scale
 from sojourn.rules import Rule, pi
 from sojourn.spec.units import Wrong, number
 
-Flows = Annotated[str, typer.Option("--flows", metavar="N", help="Long TCP flows, or a range 10:1000.")]
+Flows = Annotated[
+    str, typer.Option("--flows", metavar="N", help="Number of long TCP flows, or a range 10:1000.")
+]
 Capacity = Annotated[
     str, typer.Option("--rate", metavar="RATE", help="Rate of the link, or a range 1Mbit/s:1Gbit/s.")
 ]
@@ -29,7 +31,7 @@ Rtt = Annotated[
     typer.Option("--rtt", metavar="TIME", help="Round-trip time without queueing, or a range 10ms:500ms."),
 ]
 Packet = Annotated[str, typer.Option("--packet", metavar="SIZE", help="Size of a packet on the wire.")]
-OneFlows = Annotated[str, typer.Option("--flows", metavar="N", help="Least number of long TCP flows.")]
+OneFlows = Annotated[str, typer.Option("--flows", metavar="N", help="Smallest number of long TCP flows.")]
 OneRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of the link.")]
 OneRtt = Annotated[
     str, typer.Option("--rtt", metavar="TIME", help="Longest round-trip time without queueing.")
@@ -73,14 +75,14 @@ def stability(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Show operating point and margins of TCP and a queue; with two ranges (10:1000) draw a map."""
+    """Show operating point and margins of TCP and a queue. With two ranges (10:1000), draw a map."""
     permit_code(False, [spec])
     given = {"flows": flows, "rate": rate, "rtt": rtt}
     ranges = [name for name, word in given.items() if ":" in word]
     if len(ranges) not in (0, 2):
         raise InputError(
             f"--{ranges[0]}",
-            "is the only range" if len(ranges) == 1 else "is one of three",
+            "is the only range" if len(ranges) == 1 else "is a third range",
             "two ranges for a map, or none",
         )
     if out is not None and not ranges:
@@ -244,7 +246,7 @@ def design(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Choose gains by a published rule for the fewest flows and longest round trip; show their margins."""
+    """Choose gains by a published rule. Show their margins for the fewest flows and longest round trip."""
     from sojourn.worlds.fluid import design as rules
 
     size = _number("bytes", packet, "--packet")

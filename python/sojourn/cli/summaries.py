@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sojourn import worlds
 from sojourn.cli.output import Column, Differences, Estimates, Output, Table
 from sojourn.errors import InputError
-from sojourn.metrics import display, find, label, shown
+from sojourn.metrics import METRICS, display, find, label, shown
 from sojourn.results import Results
 from sojourn.stats import Estimate
 from sojourn.study.compare import Comparison
@@ -30,7 +30,8 @@ def of_results(results: Results) -> Output:
     """Return mean and 95 % half-width of the main metrics; files have every metric."""
     names = [traffic.name for traffic in results.scenario.traffic]
     main = shown("summary")
-    main += [f"{name}.{one}" for name in (names if len(names) > 1 else []) for one in shown("traffic")]
+    own = [one for one in shown("traffic") if len(names) > 1 or METRICS[one].scope in ("objects", "pages")]
+    main += [f"{name}.{one}" for name in names for one in own]
     classes = [name.split(".")[1] for name in results.metric_names if name.startswith("classes.")]
     main += [f"classes.{number}.{one}" for number in dict.fromkeys(classes) for one in shown("class")]
     main = [name for name in main if name in results.metric_names]

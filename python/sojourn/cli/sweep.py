@@ -73,7 +73,10 @@ def sweep(
     lists: Lists = None,
     aqm: Aqm = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", metavar="N", help="Seeds each [default: 5].", show_default=False)
+        int | None,
+        typer.Option(
+            "--seeds", metavar="N", help="Seeds of each combination [default: 5].", show_default=False
+        ),
     ] = None,
     seed_from: SeedFrom = 1,
     metric: Metric = None,
@@ -85,7 +88,7 @@ def sweep(
         typer.Option(
             "--shard",
             metavar="I/N",
-            help="Only part I of N; the parts share the folder, the last writes the tables.",
+            help="Run only part I of N; the parts share the folder, the last one writes the tables.",
             show_default=False,
         ),
     ] = None,
@@ -107,7 +110,7 @@ def sweep(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
+    """Run a scenario over ranges of its keys. The same command resumes an interrupted sweep."""
     if str(file) == "status":
         if directory is None:
             raise InputError("sweep status", "needs the folder of a sweep")
@@ -120,7 +123,9 @@ def sweep(
     for name in metric or []:
         check_metric(plan.scenario, "metric", name)
     if sbatch is not None and shard is not None:
-        raise InputError("sbatch", "writes the jobs of all shards, and --shard is one", "one of the two")
+        raise InputError(
+            "sbatch", "writes a script for all shards, --shard runs a single one", "one of the two"
+        )
     folder = out if out is not None else plan.default_directory
     if dry_run:
         _estimate(plan, folder, json, export, workers)
@@ -142,6 +147,8 @@ def sweep(
         emit(of_sweep(swept, metric or ()), json, export)
     for warning in swept.warnings:
         note(f"sojourn: warning: {warning}")
+    for line in swept.notes:
+        note(line)
     note(f"folder: {folder}")
     if swept.complete:
         note(f"id: {swept.id}")
@@ -234,8 +241,10 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
         Column("done", "done"),
         Column("seconds", "time", Scale(1.0, "s"), 2),
         Column("bytes", "disk", Scale(1e-6, "MB"), 3),
+        Column("memory", "memory of a run, at most", Scale(1e-6, "MB"), 3),
     ]
-    rows = [(len(plan.cells), found.runs, found.done, found.seconds, found.bytes)]
+    memory = found.memory.total
+    rows = [(len(plan.cells), found.runs, found.done, found.seconds, found.bytes, memory)]
     table = Table("estimate", f"Estimate of {plan.scenario.name}", columns, rows, keys=0, turned=True)
     notes = [
         f"combinations  {len(plan.cells)}",
@@ -249,7 +258,10 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
         time = _duration(found.seconds)
         notes.append(f"time          about {time} with {cores} workers (from three short trial runs)")
         notes.append(f"disk          about {found.bytes / 1e6:.3g} MB")
-    emit(Output(table.title, [table], found._asdict(), notes, with_tables=False), json, export)
+    notes.append(f"memory        at most {found.memory} for a run")
+    note_memory(plan.points, workers)
+    data = {**found._asdict(), "memory": {**found.memory._asdict(), "total": memory}}
+    emit(Output(table.title, [table], data, notes, with_tables=False), json, export)
 
 
 def _duration(seconds: float) -> str:

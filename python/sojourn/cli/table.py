@@ -1,4 +1,4 @@
-"""Tables of the terminal: readable without colour, on any width."""
+"""Tables of the terminal, readable without colour and at any width."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def print_table(
     prose: Collection[int] = (),
     file: TextIO | None = None,
 ) -> None:
-    """Print a table; where it is too wide, its columns below each other, each part with the first `keys`.
+    """Print a table; a table that is too wide is split into parts, each with the first `keys` columns.
 
-    No number is ever broken over lines, and no name that fits into half of the width. Columns of `prose` are
-    broken instead, and such a table stays in one part. Columns of `left` are aligned to the left.
+    Numbers are never wrapped, nor are names that fit into half of the width. Columns of `prose` are wrapped
+    instead, and such a table is not split. Columns of `left` are aligned to the left.
     """
     from rich import box
     from rich.table import Table
@@ -97,7 +97,7 @@ def cell(estimate: Estimate, factor: float, digits: int = 4) -> str:
     if estimate.mean is None or estimate.ci95 is None:
         return plain(estimate.mean, factor, digits)
     mean, half = estimate.mean * factor, estimate.ci95 * factor
-    if half <= 1e-12 * abs(mean):  # every seed the same, but for the last bit of a sum
+    if half <= 1e-12 * abs(mean):  # all seeds are equal, up to the rounding of a sum
         return f"{plain(mean, 1.0, digits)} ± 0"
     most = 4 - math.floor(math.log10(abs(mean))) if mean else 4
     decimals = max(0, min(4, most, 1 - math.floor(math.log10(half))))

@@ -1,4 +1,4 @@
-"""``sojourn tune``: which parameters for my link; or a table of settings under the papers' rank rule."""
+"""``sojourn tune``: searches parameters for a link, or ranks a table of settings by the papers' rank rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from sojourn.algorithms.builtin import parameters
-from sojourn.cli.common import executor, note, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -141,7 +141,7 @@ def tune(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Find parameters for a link: try settings, validate the best on held-out seeds, recommend one."""
+    """Find parameters for a link. Try settings, validate the best on held-out seeds, recommend one."""
     if file.suffix in TABLES:
         for name, given in (("aqm", aqm), ("-P", ranges), ("-L", lists), ("out", out)):
             if given:
@@ -162,6 +162,7 @@ def tune(
     numbers = {"trials": trials, "seeds": seeds, "seed_from": seed_from, "confirm": confirm, "best": best}
     plan = _with(plan, baseline, weight=weight, sampler_seed=sampler_seed, **numbers)
     folder = out if out is not None else plan.default_directory
+    note_memory(points(scenario, plan.aqms, [seed_from]), workers, verbose=True)
     if retry_failed:
         for one in (folder, folder / CONFIRM):
             retry(one)
@@ -191,7 +192,9 @@ def _plan(
         key, values_ = pair(text)
         if key.split(".")[0] not in ("aqm", *_parameters(specs)):
             raise InputError(
-                key, "is not a parameter of the algorithm", "tune varies it alone; sweep varies a scenario"
+                key,
+                "is not a parameter of the algorithm",
+                "only parameters of the algorithm; to vary the scenario use sweep",
             )
         axes.append(make(key if key.startswith("aqm") else f"aqm.{key}", values_))
     every = dict.fromkeys(spec for cell in cells(scenario, specs, axes) for spec in cell.specs)
@@ -222,7 +225,9 @@ def _rank_table(
     values = read_table(file)
     if not wanted:
         columns = ", ".join(next(iter(values.values())))
-        raise InputError("metric", "is missing: which columns count, and which way", f"of {columns}")
+        raise InputError(
+            "metric", "is missing: the columns to rank, each with its better direction", f"of {columns}"
+        )
     ranking = Ranking(values, wanted, weight, () if ties is None else read_ties(ties))
     table = ranking_table(ranking, is_of_runs=False)
     data = ranking_json(ranking, best, sums, places)

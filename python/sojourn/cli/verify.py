@@ -1,4 +1,4 @@
-"""``sojourn verify``: recompute the hashes of a results directory, and make a sample of its runs again."""
+"""``sojourn verify``: recomputes the hashes of a results directory and repeats a sample of its runs."""
 
 from __future__ import annotations
 
@@ -33,16 +33,18 @@ def verify(
     ],
     sample: Annotated[
         str,
-        typer.Option("--sample", metavar="SHARE|N", help="Runs to make again: 5%, 100%, 20; 0 for none."),
+        typer.Option("--sample", metavar="SHARE|N", help="Runs to repeat: 5%, 100%, 20; 0 for none."),
     ] = "5%",
-    seed: Annotated[int, typer.Option("--seed", metavar="K", help="Chooses the runs of the sample.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="K", help="Seed that selects the runs of the sample.")
+    ] = 1,
     json: Json = False,
     workers: Workers = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Recompute every hash of a folder, run a sample again, and compare bit for bit; write nothing.
+    """Verify a folder by its hashes and a sample of its runs. Compare bit for bit; write nothing.
 
-    Exit code 1 if anything differs.
+    The exit code is 1 if a value differs.
     """
     permit_code(allow_code)
     with resumable(), progress(f"verify {directory}") as move:
@@ -61,7 +63,7 @@ def verify(
 
 
 def _measure(directory: Path) -> Reduce | None:
-    """Return what computes the further metrics of the paper in a directory, if it has one."""
+    """Return the function for the further metrics of the paper in a directory; None without a paper."""
     name = manifest_of(directory).get("paper")
     if name is None:
         return None

@@ -3,7 +3,7 @@
 `write` replaces a file atomically and durably: temporary file, fsync, rename, fsync of the folder. `create`
 makes a file that must not exist, `append` adds a line, `lock` excludes other processes. Stores, manifests,
 tables and reports use these functions only, so that tests can replace the disk below them (`using`) by one
-that fails, tears writes, or loses what was not synchronized (``tests/simulated_disk.py``).
+that fails, tears writes, or loses unsynchronized data (``tests/simulated_disk.py``).
 
 A missing file is None or False. Every other failure is a `SojournError` that names the file: reading raises
 `errors.unreadable`, writing `errors.disk`.
@@ -27,18 +27,18 @@ from sojourn.errors import disk as unwritable
 from sojourn.errors import unreadable
 
 T = TypeVar("T")
-#: Errors by which a file system says that it has no hard links.
+#: Errors of file systems without hard links.
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-#: Errors by which it says that folders cannot be synchronized.
+#: Errors of file systems that cannot synchronize folders.
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF}
 #: End of the names of temporary files, which begin with a dot.
 SUFFIX = ".tmp"
-#: Errors by which a file does not exist; no file has a name that is too long.
+#: Errors that mean that a file does not exist; a file with too long a name cannot exist.
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 
 
 class Facts(NamedTuple):
-    """What a disk knows about a file: size in bytes, time of the last change in s since 1970, kind."""
+    """Attributes of a file: size in bytes, time of the last change in s since 1970, kind."""
 
     size: int
     modified: float
@@ -91,7 +91,7 @@ class Disk(Protocol):
         """Return whether this process may create files in a folder."""
 
     def lock(self, path: Path) -> Callable[[], None] | None:
-        """Lock a file, which is created if necessary; return what unlocks it, or None if it is locked.
+        """Lock a file, created if necessary; return the function that unlocks it, or None if it is locked.
 
         The lock ends with the process at the latest.
         """
@@ -100,14 +100,14 @@ class Disk(Protocol):
         """Return the time in s since 1970, by the clock that dates files."""
 
     def owner(self) -> str:
-        """Return a name of this process that no other process on any machine has."""
+        """Return a name of this process that is unique among all machines."""
 
 
 class LocalDisk:
     """The operating system's files."""
 
     def read(self, path: Path) -> bytes:
-        """Return the content of a file; a pipe or a device is refused, which might never end."""
+        """Return the content of a file; pipes and devices, which might never end, are refused."""
         with _opened(path, os.O_RDONLY | os.O_NONBLOCK) as number:
             kind = os.fstat(number).st_mode
             if stat.S_ISDIR(kind):
@@ -225,7 +225,7 @@ def using(disk: Disk) -> Iterator[None]:
 
 
 def _found(read: Callable[[Path], T], path: Path) -> T | None:
-    """Return what `read` returns for a path; None if there is no such file."""
+    """Return the result of `read` for a path; None if the file does not exist."""
     try:
         return read(path)
     except OSError as error:
@@ -343,8 +343,8 @@ def create(path: Path, content: bytes | str, *, durable: bool = True) -> bool:
 
     With `durable` the file is on the medium when the function has returned True.
 
-    Of several processes and machines that create the same file, one gets True. Where the file system has no
-    hard links the content may be seen incomplete.
+    If several processes or machines create the same file, exactly one gets True. On a file system without
+    hard links, readers may see incomplete content.
     """
     with _writing(path), _temporary(path, content, durable=durable) as temporary:
         try:
@@ -385,7 +385,7 @@ def rename(source: Path, target: Path) -> None:
 
 
 def remove(path: Path, *, durable: bool = True) -> None:
-    """Remove a file, if it exists; with `durable` it does not return after a power cut."""
+    """Remove a file, if it exists; with `durable` it stays removed after a power cut."""
     with _writing(path), contextlib.suppress(FileNotFoundError):
         _disk.unlink(path)
         if durable:
@@ -405,7 +405,7 @@ def modified(path: Path) -> float | None:
 
 
 def remove_folder(path: Path) -> bool:
-    """Remove a folder if it is empty; return whether it is gone."""
+    """Remove a folder if it is empty; return whether it was removed."""
     try:
         _disk.remove_folder(path)
     except OSError:

@@ -1,6 +1,6 @@
-"""Reads input files, which may come from an untrusted source: regular files only, none larger than stated.
+"""Reads input files of untrusted origin: regular files only, up to a maximum size.
 
-Size and kind are checked before anything is read, so that a device, a FIFO or a huge file costs nothing.
+Size and kind are checked before the content is read, so a device, a FIFO or a huge file is never read.
 ``-`` and ``/dev/stdin`` stand for standard input, which is read up to the same limit.
 """
 
@@ -52,7 +52,7 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
                 raise InputError(os.fspath(path), "is not a regular file", "a file, or - for standard input")
             if found.st_size > most:
                 raise _too_large(path, most)
-            content = file.read(most + 1)  # it may grow
+            content = file.read(most + 1)  # the file may grow while it is read
     if len(content) > most:
         raise _too_large(path, most)
     return content
@@ -73,12 +73,12 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Return what is wrong with a file, as the rest of a sentence."""
+    """Return the problem with a file as the rest of a sentence."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Return whether there is a file to be read under this name."""
+    """Return whether the path is standard input or an existing file."""
     return os.fspath(path) in STDIN or Path(path).exists()
 
 

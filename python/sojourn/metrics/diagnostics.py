@@ -1,23 +1,27 @@
 """Diagnostics of a run: reasons to doubt its results.
 
 They find runs in which the algorithm had no effect: the bottleneck was elsewhere, the queue never filled, or
-the algorithm dropped and marked nothing.
+the algorithm dropped and marked nothing; and, from all runs of an algorithm, whether the queue had settled
+when the window began (`settled`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sojourn.record import Record
+from sojourn.record import UNFINISHED, Record
 from sojourn.stats.batch_means import heavy_tail
-from sojourn.stats.warmup import settled_after
+from sojourn.stats.warmup import NOT_SETTLED, SETTLED, Settling, Shifts, settling, shifts
 
 LEAST_UTILIZATION = 0.5
 FEW_PACKETS = 3
 FULLER = 2.0
-#: A change of the mean queue by the transient of less than this share is ignored.
-MATTERS = 0.1
+#: Share of unfinished transfers up to which their percentiles are shown without a warning.
+MOST_UNFINISHED = 0.01
+#: What to run if a queue has not settled.
+REMEDY = "a longer warm-up decides; run --warmup auto finds one"
 #: The warning about intervals of zero width.
 ALIKE = (
     "gave identical results, so ± 0 is not an uncertainty; randomise the starts, "
@@ -52,10 +56,29 @@ def diagnose(record: Record) -> list[str]:
     algorithm = queue["spec"].split()[0]
     if algorithm != "droptail" and sum(queue["drops"][1:]) + sum(queue["marks"]) == 0:
         found.append(f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
-    late = _late(record)
-    if late is not None:
-        found.append(late)
-    return found + _heavy(record)
+    return found + _unfinished(record) + _heavy(record)
+
+
+def _unfinished(record: Record) -> list[str]:
+    """Return a warning for each traffic with many unfinished transfers: percentiles are too low."""
+    found = []
+    begin = record.data["window"][0]
+    for table, things in (("objects", "transfers"), ("pages", "pages")):
+        every: dict[int, list[bool]] = {}
+        names = ("traffic", "start_ns", "end_ns")
+        for traffic, start, end in zip(*(record.column(table, name) for name in names), strict=True):
+            if start >= begin:
+                every.setdefault(traffic, []).append(end == UNFINISHED)
+        for traffic, open_ in every.items():
+            share, name = sum(open_) / len(open_), record.traffic[traffic]["name"]
+            if share > MOST_UNFINISHED:
+                time = "completion_time" if things == "transfers" else "page_time"
+                found.append(
+                    f"{100 * share:.1f} % of the {things} of {name} did not finish: "
+                    f"mean, maximum and percentiles above the {math.floor(100 * (1 - share))}th are of those "
+                    f"that did; use drain = true, or {time}_km_p99_s, which estimates all"
+                )
+    return found
 
 
 def _heavy(record: Record) -> list[str]:
@@ -76,22 +99,71 @@ def _heavy(record: Record) -> list[str]:
     return found
 
 
-def _late(record: Record) -> str | None:
-    """Return a warning if the queue settles after the warm-up, with an effect on its mean."""
+def settled(found: Iterable[tuple[str, Record]]) -> dict[str, Settling]:
+    """Return for each algorithm whether its queue had settled when the window began, from all its runs."""
+    runs: dict[str, list[Record]] = {}
+    for spec, record in found:
+        runs.setdefault(spec, []).append(record)
+    return {spec: settling_of([shifts_of(one) for one in group], group[0]) for spec, group in runs.items()}
+
+
+def shifts_of(record: Record, window: tuple[float, float] | None = None) -> Shifts | None:
+    """Return how far a decay may move the mean queue in a window; None if that is not recorded."""
     import numpy as np
 
-    values = record.samples("mean_packets").astype(np.float64, copy=False)
-    warmup, end = record.window
-    settled = settled_after(values, end)
-    if settled is None or settled <= warmup:
+    parts, step = record.parts()
+    begin, end = window or record.window
+    if step <= 0:
         return None
-    then, later = (values[int(len(values) * start / end) :].mean() for start in (warmup, settled))
-    if abs(then - later) <= max(1.0, MATTERS * later):
-        return None
+    return shifts(parts[: round(end / step)].astype(np.float64, copy=False), step, begin, end)
+
+
+def settling_of(runs: Sequence[Shifts | None], record: Record) -> Settling:
+    """Return the outcome for an algorithm's runs, one of which is `record`."""
+    return settling([one for one in runs if one is not None], record.seconds)
+
+
+def sentence(found: Settling) -> str:
+    """Return the outcome as a sentence, with its evidence.
+
+    Examples
+    --------
+    >>> sentence(Settling("settled", 41.0, 1.2, None, 0.6, 33.0, None, 5))
+    'settled: a decay of up to 33 s moves the mean queue of 41.0 packets by at most 0.6 (half-width 1.2)'
+    """
+    if found.mean is None:
+        return "inconclusive: the queue over time was not recorded, or the window is too short"
+    mean, cut = f"{found.mean:.1f} packets", ""
+    if found.cut is not None:
+        cut = f"; MSER-5 cuts the first {found.cut:.3g} s"
+    half = "" if found.half_width is None else f"half-width {_short(found.half_width)}"
+    if found.outcome == NOT_SETTLED and found.shift is not None:
+        move = "falls" if found.shift > 0 else "rises"
+        return (
+            f"not settled: the queue still {move} in the window, which moves its mean of {mean} by "
+            f"about {_short(abs(found.shift))} ({half}{cut}); {REMEDY}"
+        ).replace("(; ", "(")
+    if found.bound is None:
+        why = "one seed" if found.n == 1 else "all seeds alike"
+        return f"inconclusive: {why}; run at least 5 seeds that differ"
+    if found.outcome == SETTLED:
+        return (
+            f"settled: a decay of up to {found.slowest:.3g} s moves the mean queue of {mean} by at most "
+            f"{_short(found.bound)} ({half})"
+        )
     return (
-        f"the warm-up of {warmup:g} s is too short: the queue settles after about {settled:.0f} s "
-        f"(MSER-5; mean {then:.1f} packets after the warm-up, {later:.1f} then)"
+        f"inconclusive: a decay of up to {found.slowest:.3g} s could move the mean queue of {mean} by "
+        f"{_short(found.bound)} ({half}{cut}); {REMEDY}"
     )
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}" if value >= 0.1 else f"{value:.1g}"
+
+
+def unsettled(found: Mapping[str, Settling]) -> list[str]:
+    """Return a warning for each algorithm whose queue had not settled."""
+    return [f"{spec}: {sentence(one)}" for spec, one in found.items() if one.outcome == NOT_SETTLED]
 
 
 def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:

@@ -15,7 +15,7 @@ from sojourn.record import UNKNOWN
     "bit/s",
     "flows",
     formula="payload bits that reached receivers for the first time / window",
-    source="RFC 7928, 2.3",
+    source="RFC 7928, 2.5",
     better="higher",
     display=MEGABITS,
     views=("summary", "traffic", "comparison", "sweep", "bars", "worlds"),

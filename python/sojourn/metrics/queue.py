@@ -8,14 +8,17 @@ from sojourn.metrics.registry import MEGABITS, MILLISECONDS, PERCENT, Value, met
 from sojourn.metrics.tables import Table, ratio
 from sojourn.record import TYPES, numbers
 
+#: How a percentile follows from the histogram.
+INSIDE = "linear inside a bucket (at most 1/64 wide; exact below 128 ns), at most the largest delay"
+
 
 @metric(
     "utilization",
     "utilization",
     "",
     "queue",
-    formula="bits sent / integral of the capacity",
-    source="RFC 7928, 2.4",
+    formula="bits sent / integral of the capacity, at most 1: a packet counts when its transmission begins",
+    source="RFC 7928, 4.2",
     better="higher",
     display=PERCENT,
     views=("summary", "comparison", "sweep", "lines", "worlds"),
@@ -23,7 +26,8 @@ from sojourn.record import TYPES, numbers
 )
 def utilization(t: Table) -> Value:
     """Return the share of the link's capacity that was used."""
-    return ratio(t.queue["departed_bytes"] * 8, t.queue["capacity_bits"])
+    used = ratio(t.queue["departed_bytes"] * 8, t.queue["capacity_bits"])
+    return None if used is None else min(1.0, used)
 
 
 @metric(
@@ -32,7 +36,7 @@ def utilization(t: Table) -> Value:
     "bit/s",
     "queue",
     formula="bits sent / window",
-    source="RFC 7928, 2.4",
+    source="RFC 7928, 4.2",
     better="higher",
     display=MEGABITS,
     views=("class", "link"),
@@ -99,7 +103,7 @@ def marks(t: Table) -> Value:
     "",
     "queue",
     formula="drops / arrivals",
-    source="RFC 7928, 2.2",
+    source="RFC 7928, 2.3",
     better="lower",
     display=PERCENT,
     views=("summary", "class", "comparison", "sweep", "lines", "bars", "worlds"),
@@ -149,7 +153,7 @@ def overflow_ratio(t: Table) -> Value:
     "packets",
     "queue",
     formula="time average of waiting packets",
-    source="RFC 7928, 2.5",
+    source="RFC 7928, 4.2",
     better="lower",
     views=("summary", "comparison", "bars", "worlds"),
     position=40,
@@ -186,7 +190,7 @@ def std_queue(t: Table) -> Value:
     "B",
     "queue",
     formula="time average of waiting bytes",
-    source="RFC 7928, 2.5",
+    source="RFC 7928, 4.2",
     better="lower",
 )
 def mean_queue_bytes(t: Table) -> Value:
@@ -200,7 +204,7 @@ def mean_queue_bytes(t: Table) -> Value:
     "packets",
     "queue",
     formula="largest number of waiting packets",
-    source="RFC 7928, 2.5",
+    source="RFC 7928, 4.2",
     better="lower",
 )
 def max_queue(t: Table) -> Value:
@@ -214,7 +218,7 @@ def max_queue(t: Table) -> Value:
     "s",
     "queue",
     formula="mean of (start of service - arrival)",
-    source="RFC 7928, 2.5",
+    source="RFC 7928, 2.6",
     better="lower",
     display=MILLISECONDS,
     views=("summary", "class", "comparison", "sweep", "lines", "worlds", "link"),
@@ -246,13 +250,44 @@ def std_delay(t: Table) -> Value:
 
 
 @metric(
+    "p50_delay_s",
+    "median delay",
+    "s",
+    "queue",
+    formula="50th percentile of the histogram of delays, " + INSIDE,
+    source="RFC 7928, 2.6",
+    better="lower",
+    display=MILLISECONDS,
+    needs_packets=True,
+)
+def p50_delay(t: Table) -> Value:
+    """Return the 50th percentile of the queueing delay."""
+    return _delay_percentile(t, 0.50)
+
+
+@metric(
+    "p95_delay_s",
+    "95th-percentile delay",
+    "s",
+    "queue",
+    formula="95th percentile of the histogram of delays, " + INSIDE,
+    source="RFC 7928, 2.6",
+    better="lower",
+    display=MILLISECONDS,
+    needs_packets=True,
+)
+def p95_delay(t: Table) -> Value:
+    """Return the 95th percentile of the queueing delay."""
+    return _delay_percentile(t, 0.95)
+
+
+@metric(
     "p99_delay_s",
     "99th-percentile delay",
     "s",
     "queue",
-    formula="99th percentile of the histogram of delays, linear inside a bucket "
-    "(at most 1/64 wide; exact below 128 ns)",
-    source="RFC 7928, 2.5",
+    formula="99th percentile of the histogram of delays, " + INSIDE,
+    source="RFC 7928, 2.6",
     better="lower",
     display=MILLISECONDS,
     needs_packets=True,
@@ -261,9 +296,46 @@ def std_delay(t: Table) -> Value:
 )
 def p99_delay(t: Table) -> Value:
     """Return the 99th percentile of the queueing delay."""
+    return _delay_percentile(t, 0.99)
+
+
+@metric(
+    "p999_delay_s",
+    "99.9th-percentile delay",
+    "s",
+    "queue",
+    formula="99.9th percentile of the histogram of delays, " + INSIDE,
+    source="RFC 7928, 2.6",
+    better="lower",
+    display=MILLISECONDS,
+    needs_packets=True,
+)
+def p999_delay(t: Table) -> Value:
+    """Return the 99.9th percentile of the queueing delay."""
+    return _delay_percentile(t, 0.999)
+
+
+@metric(
+    "max_delay_s",
+    "maximum delay",
+    "s",
+    "queue",
+    formula="largest queueing delay",
+    source="RFC 7928, 2.6",
+    better="lower",
+    display=MILLISECONDS,
+    needs_packets=True,
+)
+def max_delay(t: Table) -> Value:
+    """Return the largest queueing delay."""
+    largest = t.queue.get("delay_max_ns")
+    return None if largest is None or t.queue["departures"] == 0 else largest / 1e9
+
+
+def _delay_percentile(t: Table, share: float) -> Value:
     edges = numbers(t.queue["delay_edges_ns"], TYPES["queue"]["delay_edges_ns"])
     counts = numbers(t.queue["delay_counts"], TYPES["queue"]["delay_counts"])
-    value = percentile(edges, counts, 0.99)
+    value = percentile(edges, counts, share, t.queue.get("delay_max_ns"))
     return None if value is None else value / 1e9
 
 
@@ -304,8 +376,10 @@ def bucket_width(edge: int) -> int:
     return 1 << max(0, edge.bit_length() - 7)
 
 
-def percentile(edges: list[int], counts: list[int], share: float) -> Value:
+def percentile(edges: list[int], counts: list[int], share: float, largest: float | None = None) -> Value:
     """Return the value that `share` of the counts do not exceed: linear inside its bucket, or its only value.
+
+    It is at most `largest`, if that is known.
 
     Examples
     --------
@@ -317,6 +391,7 @@ def percentile(edges: list[int], counts: list[int], share: float) -> Value:
     for edge, count in zip(edges, counts, strict=True):
         if below + count >= wanted and count:
             width = bucket_width(edge)
-            return float(edge) if width == 1 else edge + width * (wanted - below) / count
+            value = float(edge) if width == 1 else edge + width * (wanted - below) / count
+            return value if largest is None else min(value, float(largest))
         below += count
     return None

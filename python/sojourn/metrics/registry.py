@@ -35,7 +35,7 @@ View: TypeAlias = Literal[
 PERCENT: Final = Scale(100.0, "%")
 MILLISECONDS: Final = Scale(1e3, "ms")
 MEGABITS: Final = Scale(1e-6, "Mbit/s")
-#: Position of a metric that does not set one: after those that do.
+#: Position of a metric that sets none: after those that set one.
 LAST: Final = 1000
 
 

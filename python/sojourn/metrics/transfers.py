@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from sojourn.metrics.registry import Value, metric
 from sojourn.metrics.tables import Table, ratio, spans
 from sojourn.record import UNFINISHED
+from sojourn.stats import kaplan_meier
 
 COMPLETION = "RFC 7928, 2.1"
+KAPLAN_MEIER = "Kaplan, Meier: Nonparametric estimation from incomplete observations, JASA 1958"
+CENSORED = "in which those that did not finish are censored at the end of the run; null where too few did"
 PAGES = "Feldmann, Gilbert, Huang, Willinger: Dynamics of IP traffic, SIGCOMM 1999"
 
 
@@ -69,6 +72,8 @@ def median_completion_time(t: Table) -> Value:
     formula="95th percentile of completion times, linear between ranks",
     source=COMPLETION,
     better="lower",
+    views=("traffic",),
+    position=152,
 )
 def p95_completion_time(t: Table) -> Value:
     """Return the 95th percentile of the durations of the finished transfers."""
@@ -83,10 +88,54 @@ def p95_completion_time(t: Table) -> Value:
     formula="99th percentile of completion times, linear between ranks",
     source=COMPLETION,
     better="lower",
+    views=("traffic",),
+    position=154,
 )
 def p99_completion_time(t: Table) -> Value:
     """Return the 99th percentile of the durations of the finished transfers."""
     return quantile(_times(t.objects), 0.99)
+
+
+@metric(
+    "completion_time_km_p50_s",
+    "median completion time (all transfers)",
+    "s",
+    "objects",
+    formula="50th percentile of the Kaplan-Meier estimate, " + CENSORED,
+    source=KAPLAN_MEIER,
+    better="lower",
+)
+def km_p50_completion_time(t: Table) -> Value:
+    """Return the 50th percentile of the durations of all transfers, unfinished ones included."""
+    return _kaplan_meier(t, "objects", 0.50)
+
+
+@metric(
+    "completion_time_km_p95_s",
+    "95th-percentile completion time (all transfers)",
+    "s",
+    "objects",
+    formula="95th percentile of the Kaplan-Meier estimate, " + CENSORED,
+    source=KAPLAN_MEIER,
+    better="lower",
+)
+def km_p95_completion_time(t: Table) -> Value:
+    """Return the 95th percentile of the durations of all transfers, unfinished ones included."""
+    return _kaplan_meier(t, "objects", 0.95)
+
+
+@metric(
+    "completion_time_km_p99_s",
+    "99th-percentile completion time (all transfers)",
+    "s",
+    "objects",
+    formula="99th percentile of the Kaplan-Meier estimate, " + CENSORED,
+    source=KAPLAN_MEIER,
+    better="lower",
+)
+def km_p99_completion_time(t: Table) -> Value:
+    """Return the 99th percentile of the durations of all transfers, unfinished ones included."""
+    return _kaplan_meier(t, "objects", 0.99)
 
 
 @metric(
@@ -124,6 +173,8 @@ def completed(t: Table) -> Value:
     "objects",
     formula="transfers that started in the window, end unknown",
     source="definition",
+    views=("traffic",),
+    position=158,
 )
 def unfinished(t: Table) -> Value:
     """Return the number of transfers that had not finished at the end."""
@@ -204,6 +255,48 @@ def p99_page_time(t: Table) -> Value:
 
 
 @metric(
+    "page_time_km_p50_s",
+    "median page load time (all pages)",
+    "s",
+    "pages",
+    formula="50th percentile of the Kaplan-Meier estimate, " + CENSORED,
+    source=KAPLAN_MEIER,
+    better="lower",
+)
+def km_p50_page_time(t: Table) -> Value:
+    """Return the 50th percentile of the durations of all pages, unfinished ones included."""
+    return _kaplan_meier(t, "pages", 0.50)
+
+
+@metric(
+    "page_time_km_p95_s",
+    "95th-percentile page load time (all pages)",
+    "s",
+    "pages",
+    formula="95th percentile of the Kaplan-Meier estimate, " + CENSORED,
+    source=KAPLAN_MEIER,
+    better="lower",
+)
+def km_p95_page_time(t: Table) -> Value:
+    """Return the 95th percentile of the durations of all pages, unfinished ones included."""
+    return _kaplan_meier(t, "pages", 0.95)
+
+
+@metric(
+    "page_time_km_p99_s",
+    "99th-percentile page load time (all pages)",
+    "s",
+    "pages",
+    formula="99th percentile of the Kaplan-Meier estimate, " + CENSORED,
+    source=KAPLAN_MEIER,
+    better="lower",
+)
+def km_p99_page_time(t: Table) -> Value:
+    """Return the 99th percentile of the durations of all pages, unfinished ones included."""
+    return _kaplan_meier(t, "pages", 0.99)
+
+
+@metric(
     "pages_completed",
     "completed pages",
     "",
@@ -237,6 +330,19 @@ def quantile(values: list[float], share: float) -> Value:
     low = int(place)
     high = min(low + 1, len(values) - 1)
     return values[low] + (place - low) * (values[high] - values[low])
+
+
+def _kaplan_meier(t: Table, table: str, share: float) -> Value:
+    """Return a percentile of all durations; None with a patience, since aborts are not dated."""
+    kinds = [t.record.plan["traffic"][i]["kind"] for i in t.traffic]
+    if any((kind.get("web") or {}).get("patience") is not None for kind in kinds):
+        return None
+    rows = t.objects if table == "objects" else t.pages
+    end = t.record.data["window"][1] + (t.record.plan.get("drain") or 0)
+    pairs = list(zip(rows["start_ns"], rows["end_ns"], strict=True))
+    done = [(stop - start) / 1e9 for start, stop in pairs if stop != UNFINISHED]
+    open_ = [(end - start) / 1e9 for start, stop in pairs if stop == UNFINISHED]
+    return kaplan_meier(done, open_, share)
 
 
 def _times(rows: Mapping[str, list[int]]) -> list[float]:

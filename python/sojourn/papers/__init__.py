@@ -1,4 +1,4 @@
-"""Papers re-run: scenarios, published numbers, claims, figures; users of the library, never part of it.
+"""Re-run papers: scenarios, published numbers, claims and figures. They use the library; it never uses them.
 
 ``PAPERS`` lists them by id. A paper is loaded on first use. Read ``reproduction`` for the steps from a paper
 to its report; ``experiment``, ``terms`` and ``checks`` are the types that describe a paper, and ``raqm2005``
@@ -82,7 +82,7 @@ def search_readings(name: str, **options: Any) -> Search:
 
     The result is written into its folder.
     """
-    from sojourn.papers.search.report import write  # noqa: PLC0415 - the list alone is light
+    from sojourn.papers.search.report import write  # noqa: PLC0415 - the list loads no paper
     from sojourn.papers.search.run import search as run  # noqa: PLC0415
 
     found = run(find(name), space(name), **options)
@@ -92,6 +92,6 @@ def search_readings(name: str, **options: Any) -> Search:
 
 def reproduce(name: str, **options: Any) -> Reproduction:
     """Re-run the paper called `name`; see `sojourn.papers.reproduction.reproduce` for the options."""
-    from sojourn.papers.reproduction import reproduce as run  # noqa: PLC0415 - the list alone is light
+    from sojourn.papers.reproduction import reproduce as run  # noqa: PLC0415 - the list loads no paper
 
     return run(find(name), **options)

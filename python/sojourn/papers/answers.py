@@ -110,10 +110,10 @@ def _readings(result: Reproduction) -> Iterator[str]:
     flipped = [item for item in result.judged if item.flips]
     if flipped:
         lines = [f"- {item.claim.id} (*{item.finding.verdict}*): {', '.join(item.flips)}" for item in flipped]
-        yield "**What depends on how the paper is read.** Decided otherwise under:\n" + "\n".join(lines)
+        yield "**Dependence on the reading of the paper.** Different verdicts under:\n" + "\n".join(lines)
     fragile = [item.claim.id for item in result.judged if item.holm_changes]
     if fragile:
         yield (
-            "**What may be chance.** Corrected for the number of tested claims (Holm), these verdicts do not "
-            f"remain: {', '.join(fragile)}."
+            "**Possible chance results.** After correction for the number of tested claims (Holm), these "
+            f"verdicts do not remain: {', '.join(fragile)}."
         )

@@ -32,7 +32,7 @@ def rewritten(change: Callable[[Data], None]) -> Change:
 
 
 def each(chosen: Callable[[Data], bool], **changes: Any) -> Callable[[Data], None]:
-    """Return a change of the sources that `chosen` admits; None takes a key away."""
+    """Return a change of the sources that `chosen` accepts; a value of None removes a key."""
 
     def change(data: Data) -> None:
         data["traffic"] = [
@@ -66,7 +66,7 @@ def reading(title: str, change: Callable[[Data], None], *experiments: str) -> Re
 
 
 def only(algorithm: str, **parameters: str) -> Change:
-    """Return a change of one algorithm's parameters; None if it has them already."""
+    """Return a change of one algorithm's parameters; it returns None for an arm that already has them."""
 
     def apply(arm: Arm) -> Arm | None:
         if arm.algorithm != algorithm:

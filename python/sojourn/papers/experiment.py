@@ -148,7 +148,7 @@ class Experiment:
 
     def extra_aqms(self, specs: Sequence[str]) -> Experiment:
         """Return an experiment with other algorithms in this one's scenarios; it has no claims."""
-        # Some papers vary the buffer by the algorithm's parameter `limit`, so that it is part of the place.
+        # Some papers vary the buffer by the algorithm's parameter `limit`, which the others then get, too.
         places = {
             (arm.scenario.to_toml(), limit): arm.scenario
             for arm in self.arms
@@ -232,16 +232,16 @@ class Reading:
         return wanted is None or experiment.id in wanted
 
     def stands_for(self, experiment: str, metric: str) -> str:
-        """Return the metric that stands for another in an experiment under this reading."""
+        """Return the metric that replaces another one in an experiment under this reading."""
         here = self.experiments is None or experiment in self.experiments
         return self.metrics.get(metric, metric) if here else metric
 
 
 @dataclass(frozen=True)
 class Joint(Reading):
-    """Several readings at once; with one it is that reading, with none the paper as it is assumed.
+    """Several readings combined: with one part that reading, with none the paper as assumed.
 
-    It lists all arms of an experiment, those that no part changes as they are.
+    It lists all arms of an experiment, also the arms that no part changes.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ class Joint(Reading):
     parts: tuple[Reading, ...] = ()
 
     def arms(self, experiment: Experiment, quick: bool = False) -> list[Arm]:
-        """Return the arms of `experiment` as the parts that are run on it change them, in turn."""
+        """Return the arms of `experiment`, changed by each part that is run on it, in order."""
         parts = [part for part in self.parts if part.touches(experiment)]
         arms = experiment.runs(quick)
         for part in parts:
@@ -260,7 +260,7 @@ class Joint(Reading):
         return arms
 
     def stands_for(self, experiment: str, metric: str) -> str:
-        """Return the metric that the parts put in place of another."""
+        """Return the metric that replaces another one under the parts."""
         for part in self.parts:
             metric = part.stands_for(experiment, metric)
         return metric

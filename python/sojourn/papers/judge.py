@@ -23,7 +23,7 @@ SHOWN = 8
 
 
 class _Joined(ABC):
-    """Common part of checks that join several parts."""
+    """Base of the checks that join several parts."""
 
     parts: tuple[Check, ...]
 
@@ -49,7 +49,7 @@ class _Joined(ABC):
 
 
 class _Wrapped:
-    """Common part of checks that add something to a deciding check."""
+    """Base of the checks that add a secondary result or a remark to a deciding check."""
 
     check: Check
 
@@ -93,7 +93,7 @@ class All(_Joined):
         numbered = [finding for finding in deciding if finding.effect is not None]
         pick = max if verdict is R else min
         shown = pick(numbered or deciding, key=_chance)
-        if shown.effect is None:  # a time that neither reached has no number: another part's is shown
+        if shown.effect is None:  # a time that neither side reached has no number, so another part is shown
             others = (replace(one, verdict=verdict, p=None) for one in found if one.effect is not None)
             shown = next(others, shown)
         if verdict is N and shown.p is not None:
@@ -111,7 +111,7 @@ def _seeds(deciding: Sequence[Finding]) -> int:
 
 
 def _counted(found: Sequence[Finding]) -> tuple[int, int]:
-    """Return how many comparisons are met, and all; a part without a value is a comparison that is not."""
+    """Return the number of comparisons that are met, and of all; a part without a value is not met."""
     return sum(one.met for one in found), sum(max(1, one.parts) for one in found)
 
 
@@ -181,7 +181,7 @@ class WithSecondary(_Wrapped):
         finding, also = self.check.judge(samples), self.also.judge(samples)
         if also.n == 0:
             return finding
-        if finding.n == 0:  # no run reached it: the secondary check shows the distance
+        if finding.n == 0:  # no run reached it, so the secondary check shows the distance
             return replace(also, verdict=U, p=None, claimed="", reason=f"{finding.reason}; {brief(also)}")
         text = also.reason if isinstance(self.also, All) else brief(also)
         return replace(finding, reason=f"{finding.reason} (beside it, not deciding: {text})")

@@ -38,7 +38,7 @@ def summary(result: Reproduction, sections: Sequence[Section]) -> str:
         *(_hosts(result) if result.selection.real else ()),
         *_figures(sections),
         *_tables(result),
-        "## What was learned",
+        "## Answers",
         "",
         answers(result),
         "",

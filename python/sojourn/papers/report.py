@@ -203,12 +203,12 @@ def _readings(result: Reproduction) -> Iterator[Block]:
         rows.append(
             {
                 "reading": reading.id,
-                "what is read differently": reading.title,
+                "different interpretation": reading.title,
                 "in place of": reading.assumption or None,
                 "claims": len(judged) or None,
                 "reproduced": here if judged else None,
                 "as printed": sum(item.finding.verdict is yes for item in judged) if judged else None,
-                "decided otherwise": ", ".join(flipped) or ("–" if judged else "not run"),
+                "different verdict": ", ".join(flipped) or ("–" if judged else "not run"),
             }
         )
     yield Table(

@@ -85,7 +85,7 @@ def block_means(x: ArrayLike, y: ArrayLike, width: float) -> tuple[Floats, Float
 
 
 def time_end(times: ArrayLike) -> float:
-    """Return the end of a time axis: the last sample, or the full second shortly after it.
+    """Return the end of a time axis: the last sample, or the next full second if it is near.
 
     Parameters
     ----------

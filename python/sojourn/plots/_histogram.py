@@ -34,7 +34,7 @@ def histogram(
     ----------
     frame
         Columns `by` (specs), `value` (lower edge of a bucket) and ``count``. Rows of one spec and edge are
-        added, so that several seeds may be passed as they are.
+        added, so the rows of several seeds may be passed together.
     value
         The column of edges.
     by

@@ -31,7 +31,7 @@ def tradeoff(
     x, y
         The columns to draw.
     by
-        The column of specs, or of names that begin with that of an algorithm: one line each. Pass a spec
+        The column of specs, or of names that begin with that of an algorithm: one line per value. Pass a spec
         without the parameter that varies.
     along
         The parameter that varies along a line; its rows are joined in ascending order, and the ends of

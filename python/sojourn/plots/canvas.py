@@ -85,7 +85,7 @@ RC: dict[str, Any] = {
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Apply the settings `RC` alone; the user's settings of matplotlib are restored afterwards."""
+    """Apply only the settings `RC`; the user's settings of matplotlib are restored afterwards."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(cast(Any, RC))

@@ -96,7 +96,7 @@ class _Parsed:
 
     @classmethod
     def of(cls, spec: str) -> _Parsed:
-        """Parse a spec; of another name, such as that of a curve, all but the first word is one setting."""
+        """Parse a spec; in other text, such as a curve's name, the words after the first are one setting."""
         try:
             parsed = Spec(spec)
         except (InputError, _core.SpecError):
@@ -251,7 +251,7 @@ def _spare(name: str) -> Style:
 
 
 def _toward(colour: str, other: str, amount: float) -> str:
-    """`colour`, `amount` of the way to `other`."""
+    """Return the mixture of `colour` and a fraction `amount` of `other`."""
     mixed = (a + (b - a) * amount for a, b in zip(_rgb(colour), _rgb(other), strict=True))
     return "#" + "".join(f"{round(255 * c):02x}" for c in mixed)
 

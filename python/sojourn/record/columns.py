@@ -57,8 +57,9 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
         tables[name] = {key: column(columns[key][0]) for key in TYPES[name]}
     queues = []
     frame = row["queues"][0].struct.unnest()
-    for i, one in enumerate(frame.drop(*TYPES["queue"]).iter_rows(named=True)):
-        queues.append({**one, **{key: column(frame[key][i]) for key in TYPES["queue"]}})
+    lists = [key for key in TYPES["queue"] if key in frame.columns]  # earlier versions had fewer
+    for i, one in enumerate(frame.drop(*lists).iter_rows(named=True)):
+        queues.append({**one, **{key: column(frame[key][i]) for key in lists}})
     return {
         "window": tuple(row["window"][0].to_list()),
         "events": row["events"][0],
@@ -96,7 +97,7 @@ def trace_frames(data: Mapping[str, Any]) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 def series_data(frame: pl.DataFrame | None, names: list[str]) -> dict[str, Any]:
-    """Return the samples as the core gave them."""
+    """Return the samples in the core's form."""
     import polars as pl
 
     if frame is None or frame.is_empty():
@@ -138,7 +139,7 @@ def _queues(records: Sequence[Mapping[str, Any]]) -> pl.Series:
 
 
 def _lists(pieces: Sequence[bytes], code: str) -> pl.Series:
-    """Return a column of lists, one for each piece."""
+    """Return a column of lists, one per piece."""
     import numpy as np
     import polars as pl
 

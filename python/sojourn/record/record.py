@@ -87,6 +87,7 @@ TYPES: dict[str, dict[str, str]] = {
         ),
         "class_packet_ns": "d",
         "class_delay_sum_ns": "d",
+        "part_packets": "d",
     },
 }
 _NUMPY = {"I": "<u4", "Q": "<u8", "d": "<f8", "B": "u1"}
@@ -194,7 +195,7 @@ class Record:
     def flows(self) -> pl.DataFrame:
         """One row per flow (web traffic: per session): traffic, transport, index, counters over the window.
 
-        What its world does not know is null.
+        Values that the world cannot determine are null.
         """
         import polars as pl
 
@@ -212,8 +213,8 @@ class Record:
     def hosts(self) -> pl.DataFrame:
         """Counters of real hosts over the window: host, counter (as in ``nstat``), value.
 
-        An endless connection is a host, too (``ftp.0``): what it counted, and its window and round-trip time
-        at the end, which ``ss`` names.
+        An endless connection is listed as a host, too (``ftp.0``), with its counters, and its window and
+        round-trip time at the end, under the names of ``ss``.
         """
         import polars as pl
 
@@ -280,6 +281,14 @@ class Record:
         series = self.data["series"]
         column = series["queues"][0][name] if series["interval"] and series["queues"] else b""
         return array(column, TYPES["series"][name])
+
+    def parts(self) -> tuple[NDArray[np.generic], float]:
+        """Return the mean of the measured queue in each of equal parts of the run, and their length (s).
+
+        Recorded without samples, too; empty in records of versions that did not have it.
+        """
+        queue = self.data["queues"][0]
+        return array(queue.get("part_packets", b""), "d"), queue.get("part_ns", 0) / 1e9
 
     def series(self, queue: str | None = None) -> pl.DataFrame:
         """Return the samples of `queue` (the measured one if None), probes included.

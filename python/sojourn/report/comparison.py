@@ -20,7 +20,7 @@ def for_comparison(comparison: Comparison) -> Document:
     Parameters
     ----------
     comparison
-        What ``sojourn.compare`` returned, or ``Comparison.of(Results.open(directory))``.
+        The result of ``sojourn.compare`` or of ``Comparison.of(Results.open(directory))``.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def _lead(comparison: Comparison) -> str:
     text = (
         f"Differences from `{comparison.baseline}`, paired by seed, with {100 * level:.4g} % intervals over "
         f"{count} seeds. A difference is significant if its p-value is below {1 - level:.2g} after "
-        "Holm\u2019s correction for all comparisons here; otherwise no difference is shown, which is no "
+        "Holm\u2019s correction for all comparisons here. Otherwise no difference is shown, which is no "
         "evidence that there is none."
     )
     if comparison.looks:

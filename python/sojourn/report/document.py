@@ -124,7 +124,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Blocks side by side where the window is wide enough."""
+    """Blocks that are placed side by side if the window is wide enough."""
 
     blocks: Sequence[Block]
 
@@ -144,7 +144,7 @@ class Verdicts:
         Holm's correction the verdict would be another) and ``sensitivity``: a text, or a list of structs
         with ``reading``, ``verdict`` and, if known, ``effect``, ``ci_low``, ``ci_high``.
     caption
-        What it shows.
+        Caption of the table.
     """
 
     frame: pl.DataFrame
@@ -162,7 +162,7 @@ class Section:
     blocks
         Its blocks; sections within are one level lower.
     lead
-        A sentence or two below the heading, as `Text`.
+        One or two sentences below the heading, as `Text`.
     """
 
     title: str
@@ -187,9 +187,9 @@ class Document:
     blocks
         The contents, usually sections.
     kind
-        A word or two above the title.
+        The kind of report, shown above the title.
     summary
-        A paragraph or two below the title, as `Text`.
+        One or two paragraphs below the title, as `Text`.
     highlights
         Numbers in large type with a short label each, such as ``("40", "runs")``.
     footer

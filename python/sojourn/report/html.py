@@ -47,8 +47,8 @@ def render(document: Document) -> str:
     Returns
     -------
     str
-        One page with its styles, figures and a short script; a content security policy forbids all else.
-        Equal documents give equal bytes.
+        One page with its styles, figures and a short script; a content security policy forbids everything
+        else. Equal documents give equal bytes.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def write(document: Document, path: Path) -> Path:
 
 @dataclass(slots=True)
 class _Item:
-    """A block as the template reads it."""
+    """A block in the form that the template reads."""
 
     kind: str
     level: int = 2

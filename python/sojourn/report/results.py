@@ -35,7 +35,8 @@ class ResultsLike(Protocol):
     """The part of `sojourn.results.Results` that a report reads.
 
     Also read if present: ``scenario`` (name, note, source, conventions, ``to_toml()``), ``manifest`` (a
-    mapping), and ``distribution("delay")`` (columns aqm, seed, delay_s, count: lower edges and counts).
+    mapping), ``notes`` (sequence of str), and ``distribution("delay")`` (columns aqm, seed, delay_s, count:
+    lower edges and counts).
     """
 
     @property
@@ -59,7 +60,7 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
     Parameters
     ----------
     results
-        What ``sojourn.run`` returned, or ``Results.open(directory)``.
+        The results of ``sojourn.run`` or of ``Results.open(directory)``.
     registry
         Algorithms by name, as ``sojourn._core.algorithms()`` describes them; read from there if ``None``.
 
@@ -110,7 +111,7 @@ def metric_table(
     Parameters
     ----------
     summary
-        Columns aqm, metric, unit, mean, ci95: what ``Results.summary()`` returns.
+        Columns aqm, metric, unit, mean, ci95, as returned by ``Results.summary()``.
     metrics
         The columns; those that are unknown for every algorithm are left out.
     caption, source
@@ -199,7 +200,8 @@ def _range(seeds: Sequence[int]) -> str:
 
 
 def _warnings(results: ResultsLike) -> list[Block]:
-    return [Note(warning, "warning") for warning in results.warnings]
+    notes = getattr(results, "notes", ())
+    return [*(Note(one, "warning") for one in results.warnings), *(Note(one) for one in notes)]
 
 
 def _results(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
@@ -269,7 +271,7 @@ def _waiting(results: ResultsLike, seeds: Sequence[int], real_time: bool) -> lis
 
 
 def _late(frame: pl.DataFrame) -> list[Block]:
-    """Return how late the gateway sent real packets, which is part of their delays."""
+    """Return a sentence about the lateness of real packets, which is part of their delays."""
     if frame.height == 0:
         return []
     sums = frame.group_by("late_s").agg(pl.col("count").sum()).sort("late_s")

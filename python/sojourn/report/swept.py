@@ -23,7 +23,7 @@ def for_swept(swept: Swept, command: str = "") -> Document:
     Parameters
     ----------
     swept
-        What ``sojourn.study.sweep.run.sweep`` returned.
+        The result of ``sojourn.study.sweep.run.sweep``.
     command
         The command that reproduces it.
 
@@ -47,7 +47,10 @@ def for_swept(swept: Swept, command: str = "") -> Document:
     if not swept.complete:
         missing = len(plan.points) - len(swept.metrics)
         blocks.insert(0, Note(f"{missing} runs are missing: all results may still change.", "warning"))
-    blocks[:0] = [Note(f"{one[0].upper()}{one[1:]}.", "warning") for one in swept.warnings]
+    blocks[:0] = [
+        *(Note(f"{one[0].upper()}{one[1:]}.", "warning") for one in swept.warnings),
+        *(Note(f"{one[0].upper()}{one[1:]}.") for one in swept.notes),
+    ]
     if swept.metrics:
         summary = swept.summary()
         keys = [name for name in summary.columns if name not in ("metric", "mean", "ci95", "n")]

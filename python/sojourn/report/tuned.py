@@ -22,7 +22,7 @@ def for_tuned(tuned: Tuned) -> Document:
     Parameters
     ----------
     tuned
-        What ``sojourn.study.tune.run.tune`` returned.
+        The result of ``sojourn.study.tune.run.tune``.
 
     Returns
     -------
@@ -87,8 +87,8 @@ def _tried(tuned: Tuned) -> list[Block]:
     return [
         Figure(
             figure,
-            "Means over the seeds of the search. They choose the setting; the results above are of held-out "
-            "seeds.",
+            "Means over the seeds of the search, by which the setting is chosen; the results above are of "
+            "held-out seeds.",
         ),
         Table(frame, "Every setting", columns),
     ]

@@ -77,7 +77,7 @@ class Archive:
         self._rows: tuple[Path, pl.DataFrame] | None = None
         if self._index.unsealed:
             LOG.warning(
-                "%s: %d files have no hashes, so damage in them is not noticed: they are of Sojourn 0.1, or "
+                "%s: %d files have no hashes, so damage in them is not detected: they are of Sojourn 0.1, or "
                 "another program wrote them",
                 self._index.folder,
                 len(self._index.unsealed),
@@ -93,7 +93,7 @@ class Archive:
 
     @property
     def unsealed(self) -> set[Path]:
-        """Those of them without a hash."""
+        """The files of finished runs without a hash."""
         return self._index.unsealed
 
     def conflicts(self) -> dict[str, tuple[Path, Path]]:
@@ -170,7 +170,7 @@ class Archive:
         return None if facts is None else facts.get("hash")
 
     def computed_hash(self, run_id: str) -> str:
-        """Return the hash of what the row of a run contains."""
+        """Return the hash of a run's row, recomputed from its content."""
         facts = self._index.facts(run_id)
         if facts is None:
             raise RunFailed(f"{self.path(run_id)}: cannot be read: the run is missing")
@@ -211,7 +211,7 @@ class Archive:
         return tables is not None and all(self._verifies(run_id, name) for name in tables)
 
     def counters(self, run_id: str) -> dict[str, Any]:
-        """Return the record of a finished run without what is over time, in the core's form."""
+        """Return the record of a finished run without its time series, in the core's form."""
         with _fitting(self.path(run_id)):
             return unpack(self.row(run_id))
 
@@ -272,7 +272,7 @@ def trace_name(run_id: str, table: str) -> str:
 
 
 def packed(reduced: str | None, warnings: Sequence[str]) -> str | None:
-    """Return version of further metrics and warnings as one text; without warnings the version alone."""
+    """Return the version of the further metrics and the warnings, if any, as one text."""
     return json.dumps({"reduce": reduced, "warnings": list(warnings)}) if warnings else reduced
 
 
@@ -284,7 +284,9 @@ def _unpacked(text: str | None) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _unusable(path: Path, reason: str) -> RunFailed:
-    return RunFailed(f"{path}: cannot be read: {reason}; the command that made the folder makes it again")
+    return RunFailed(
+        f"{path}: cannot be read: {reason}; repeat the command that made the folder to restore it"
+    )
 
 
 @contextlib.contextmanager
@@ -297,7 +299,7 @@ def _fitting(path: Path) -> Iterator[None]:
 
 
 class _LazyData(dict[str, Any]):
-    """The core's dict, read back when it is asked for: counters from the row, samples from their files."""
+    """The core's dict, loaded on first access: counters from the row, samples from their files."""
 
     def __init__(self, archive: Archive, run_id: str) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Algorithms in Python of a study: whether they may run, and whether they are those of its directory.
+"""Checks the algorithms in Python of a study: their permission, and their version against the directory's.
 
-Only code that is permitted is loaded (`sojourn.algorithms.permission`). What a run needs and is not loaded is
-refused before anything runs, with the place that names it.
+Only permitted code is loaded (`sojourn.algorithms.permission`). Code that a run needs and that is not loaded
+is refused before anything runs, with the place that names it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def code_of(points: Iterable[Point]) -> dict[str, Any]:
 
 
 def stored(directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the manifest of a directory says about classes; nothing if it cannot be read."""
+    """Return the descriptions of classes in the manifest of a directory; empty if it cannot be read."""
     for name in MANIFESTS:
         try:
             facts = json.loads(files.read_text(Path(directory) / name) or "null")
@@ -123,5 +123,5 @@ def require_same(directory: str | os.PathLike[str], code: Mapping[str, Any]) -> 
             raise InputError(
                 os.fspath(directory),
                 f"holds runs of {name} with SHA-256 {old}; the SHA-256 of the code is now {new}",
-                "the code as it was, or a folder of its own, with --out DIR",
+                "the earlier code, or a folder of its own, with --out DIR",
             )

@@ -143,7 +143,7 @@ class _Turn(NamedTuple):
 
 
 class _Study:
-    """The points that are missing, and what happened to them."""
+    """The missing points of a study, their leases and their failures."""
 
     def __init__(
         self,
@@ -157,18 +157,18 @@ class _Study:
         self.store, self.reduce, self.on_progress = store, reduce, on_progress
         self.leases = None if store is None else Leases(store.directory)
         self.failures: list[tuple[Point, Exception]] = []
-        #: Runs that are stored without something that is needed, such as their series.
+        #: Stored runs that lack data that is needed, such as their series.
         self._partial = set() if store is None else {one for one in missing if one in store}
 
     def is_stored(self, point: Point) -> bool:
-        """Return whether the store has all that is needed of a point."""
+        """Return whether the store has all data of a point that are needed."""
         store = self.store
         if store is None or point.run_id not in store:
             return False
         return point.run_id not in self._partial or _recall(point, store, self.reduce) is not None
 
     def recalled(self) -> Iterator[Outcome]:
-        """Yield what other processes have stored since."""
+        """Yield the outcomes that other processes have stored in the meantime."""
         if self.store is None:
             return
         self.store.refresh()
@@ -199,7 +199,7 @@ class _Study:
                 self.fail(point, WorkerDied(f"{lease.reason}; --retry-failed executes it again"))
         self._finish([point for point, _ in self.failures])
         if free:
-            # What ended a process may have company: after one death every run gets a process of its own.
+            # After one death every run gets a process of its own, because others may end their process, too.
             return _Turn(free, {}, bool(suspects))
         return _Turn(suspects, leases, True) if suspects else None
 
@@ -269,7 +269,7 @@ class _Study:
         """Write finished runs to the store, if any; return their outcomes."""
         store, leases = self.store, self.leases
         if store is not None and leases is not None:
-            # Another process took over what this one, stopped for long, seemed to have abandoned.
+            # If this process was suspended for long, another one may have taken over its leases.
             waiting = [one for one in waiting if leases.holds(one.point.run_id)]
             for part in [[one] for one in waiting] if store.traces else [waiting] if waiting else []:
                 store.write(part, metrics_version(), _version(self.reduce))
@@ -287,12 +287,12 @@ class _Study:
 
 
 class _Source:
-    """Points to execute, in order; each is leased when it is taken, those of other processes are left out."""
+    """Points to execute, in order; each is leased when it is taken. Points leased by others are skipped."""
 
     def __init__(self, points: Sequence[Point], study: _Study, after: Mapping[str, Lease]) -> None:
         self._points, self._next = points, 0
         self._study, self._after = study, after
-        #: What was taken, by index.
+        #: The taken points, by index.
         self.taken: list[Point] = []
         self.is_exhausted = False
 
@@ -318,7 +318,7 @@ class _Source:
             return True
         if self._study.is_stored(point) or not leases.take(point.run_id, self._after.get(point.run_id)):
             return False
-        # It may have been stored, and its lease released, since the last look.
+        # It may have been stored, and its lease released, since the last refresh.
         store.refresh()
         if self._study.is_stored(point):
             leases.release([point.run_id])
@@ -342,7 +342,7 @@ def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None
 
 
 def _has_traces(point: Point, store: Store) -> bool:
-    """Return whether everything over time that the scenario asks for is stored and verifies."""
+    """Return whether all time series that the scenario requests are stored and verify."""
     return not any(parsed(point.plan_json)["trace"].values()) or store.has_traces(point.run_id)
 
 

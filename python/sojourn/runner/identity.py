@@ -1,6 +1,6 @@
 """The identity of a result: a hash of each row, and the root of the Merkle tree over them.
 
-`row_hash` covers everything that a row states: inputs, metrics and counters, in a canonical encoding that
+`row_hash` covers the content of a row: inputs, metrics and counters, in a canonical encoding that
 does not depend on Parquet. The leaves of the tree are the rows of the result in the order of their run ids,
 so the root does not depend on when, where or in which files they were made. ``sojourn:`` and 40 hexadecimal
 digits of the root are the id by which a result can be cited.
@@ -22,7 +22,7 @@ from sojourn.runner.sealed import Damaged, seal, table
 #: The file with the leaves: run id and hash of each row of a finished result.
 ROWS = "rows.parquet"
 PREFIX, DIGITS = "sojourn:", 40
-#: What a row states besides metrics and counters; whether its traces are stored is not part of it.
+#: Columns of a row that are hashed besides metrics and counters, independent of whether traces are stored.
 STATED = ("run_id", "aqm", "seed", "world", "core_version", "metrics_version", "reduced", "plan")
 
 
@@ -120,7 +120,7 @@ def read_rows(directory: Path) -> dict[str, str] | None:
     Raises
     ------
     Damaged
-        If their file is not what was written.
+        If their file does not verify.
     """
     content = files.read(directory / ROWS)
     if content is None:

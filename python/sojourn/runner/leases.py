@@ -1,4 +1,4 @@
-"""Leases: which process executes a run, so that processes and machines that share a directory share the work.
+"""Leases assign runs to processes, so that processes and machines with one directory share the work.
 
 ``leases/ID.N.lease`` is created exclusively before run ID starts, and removed when its row is stored; it
 names its owner. If the owner is dead, another process takes the run over by creating number N + 1
@@ -7,8 +7,8 @@ On another machine (or in another PID namespace) it is dead if the file has not 
 clock of the process that looks; a living owner touches its leases every `BEAT_S`. Clocks of two machines are
 never compared.
 
-A lease of a dead owner says that the run may have ended the process (out of memory, a crash). Such a run is a
-suspect: it is executed last, and as long as there is one, every run gets a process of its own. After
+A lease of a dead owner means that the run may have ended the process (out of memory, a crash). Such a run is
+a suspect: it is executed last, and as long as there is one, every run gets a process of its own. After
 `MOST_DEATHS` deaths a run is not executed any more, until `retry` removes its leases.
 """
 
@@ -34,14 +34,14 @@ from sojourn.runner.owner import Owner, boot
 FOLDER = "leases"
 #: Deaths of owners or workers after which a run is not executed any more.
 MOST_DEATHS = 2
-#: Time between two touches of a lease, and without one after which its owner is taken for dead, in s.
+#: Interval of touching a lease, and time without a touch after which its owner is considered dead, in s.
 BEAT_S, STALE_S = 10.0, 60.0
-#: Time between two looks at a lease that another process holds, in s.
+#: Interval of polling a lease that another process holds, in s.
 LOOK_S = 0.1
 #: Attempts to create a lease.
 ATTEMPTS = 5
 _NAME = re.compile(r"([0-9a-z]+)\.(\d+)\.lease")
-#: In place of the id of a run: the lease of the directory's description.
+#: The lease of the directory's description has this text in place of the id of a run.
 DIRECTORY = "directory"
 
 
@@ -120,7 +120,7 @@ class Leases:
         return present
 
     def _judged(self, run_id: str, number: int, are_dead: dict[Owner, bool | None]) -> Lease | None:
-        """Judge a lease; `are_dead` has the owners that were looked at before in this survey."""
+        """Judge a lease; `are_dead` caches the owners that were already checked in this survey."""
         path = self._path(run_id, number)
         content, stamp = files.read(path), files.modified(path)
         if content is None or stamp is None:
@@ -142,7 +142,7 @@ class Leases:
         if not dead:
             return Lease(number, State.HELD, deaths)
         if owner is not None and owner.host == platform.node() and owner.boot != boot():
-            return Lease(number, State.STALE, deaths)  # the machine restarted: not the run's fault
+            return Lease(number, State.STALE, deaths)  # the machine restarted, so the run is no suspect
         deaths += 1
         if deaths >= MOST_DEATHS:
             reason = f"the process that executed it ended, {deaths} times"
@@ -173,12 +173,13 @@ class Leases:
             self._held[run_id] = number
         if self._beating is None:
             self._beating = threading.Thread(target=self._beat, name="sojourn-leases", daemon=True)
-            with contextlib.suppress(RuntimeError):  # without memory for it, only other machines lose sight
+            # Without memory for the thread, other machines consider this process dead after `STALE_S`.
+            with contextlib.suppress(RuntimeError):
                 self._beating.start()
         return True
 
     def holds(self, run_id: str) -> bool:
-        """Return whether the lease of a run is still this process's: no other took it for dead."""
+        """Return whether this process still holds the lease of a run, and no other has taken it over."""
         number = self._held.get(run_id)
         if number is None or files.exists(self._path(run_id, number + 1)):
             return False
@@ -186,7 +187,7 @@ class Leases:
         return isinstance(owner, dict) and owner.get("name") == self._owner.name
 
     def release(self, run_ids: Iterable[str]) -> None:
-        """Give leases back: their runs are stored, have failed, or are not executed."""
+        """Release leases: their runs are stored, have failed, or are not executed."""
         for run_id in run_ids:
             with self._lock:
                 number = self._held.pop(run_id, None)
@@ -211,7 +212,7 @@ class Leases:
         return self.folder / f"{run_id}.{number}.lease"
 
     def _beat(self) -> None:
-        """Touch what is held, so that other machines see that this process lives."""
+        """Touch the held leases, so that other machines see that this process is alive."""
         while not self._end.wait(BEAT_S):
             with self._lock:
                 held = list(self._held.items())
@@ -233,7 +234,7 @@ def describing(directory: Path) -> Iterator[None]:
 
 
 def retry(directory: Path) -> None:
-    """Let runs be executed again that were given up; leases of living processes stay."""
+    """Allow runs that were given up to be executed again; leases of living processes stay."""
     with Leases(directory) as leases:
         for run_id, lease in leases.survey().items():
             if lease.state is not State.HELD:
@@ -243,7 +244,7 @@ def retry(directory: Path) -> None:
 def _create(path: Path, content: dict[str, Any]) -> bool:
     """Create a lease; return False if there is one.
 
-    It need not survive a power cut, which ends its owner, too.
+    It need not survive a power cut, which also ends its owner.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -257,7 +258,7 @@ def _create(path: Path, content: dict[str, Any]) -> bool:
 
 
 def _facts(content: bytes) -> dict[str, Any]:
-    """Return the content of a lease; nothing if it is incomplete: its owner was killed, or is writing."""
+    """Return the content of a lease; empty if it is incomplete because its owner was killed or is writing."""
     try:
         found = json.loads(content)
     except ValueError:

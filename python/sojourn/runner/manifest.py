@@ -29,7 +29,7 @@ def command_line(command: Sequence[str]) -> str:
 def manifest(
     scenario: Scenario, wanted: Sequence[Point], command: Sequence[str], world: str
 ) -> dict[str, Any]:
-    """Return the manifest of a study that starts."""
+    """Return the manifest for the start of a study."""
     return {
         "name": scenario.name,
         "version": _core.VERSION,

@@ -1,4 +1,4 @@
-"""Which process holds a lease, and whether it still runs, as ``/proc`` says."""
+"""The process that holds a lease; ``/proc`` shows whether it still runs."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def _kernel() -> tuple[str, str]:
     """Return the id of this boot and the PID namespace; empty texts if the system has none."""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return boot, os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - it is no path
+        return boot, os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - the target is not a path
     return "", ""
 
 
 def _start(pid: int) -> str:
-    """Return the start time of a process; empty if it has ended, whether or not its parent knows."""
+    """Return the start time of a process; empty if it has ended, even if its parent has not waited for it."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

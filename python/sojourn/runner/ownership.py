@@ -108,9 +108,9 @@ def require_owner(
 def entering(
     out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = DEFAULT
 ) -> Iterator[None]:
-    """Call `require_owner`, and exclude other processes until the block has written what the directory is of.
+    """Call `require_owner`, and exclude other processes while the block writes the directory's description.
 
-    Of two different studies that enter a new directory at the same time, one is refused.
+    If two different studies enter a new directory at the same time, one of them is refused.
     """
     require_owner(out, kind, name, text, world)
     with describing(Path(out)):

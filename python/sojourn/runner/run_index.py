@@ -36,7 +36,7 @@ class RunIndex:
         self._frames: dict[Path, pl.DataFrame] = {}
         self._where: dict[str, tuple[Path, int]] = {}
         self._seen: set[Path] = set()
-        #: The names in the directory at the last look.
+        #: The names in the directory at the last refresh.
         self._names: set[str] = set()
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""Sealed tables: Parquet files that hold a hash of their own content, which every read verifies.
+"""Sealed tables: Parquet files that contain a hash of their own content, which every read verifies.
 
 The metadata of the file has two entries: ``sojourn.sealed``, the name of the table, and ``sojourn.sha256``,
 the SHA-256 of the file with zeros in place of the hash. A file with neither entry was written by another
@@ -22,7 +22,7 @@ ENTRY = HASH.encode() + b"\x18@"
 
 
 class Damaged(Exception):  # noqa: N818 - a finding, which the caller handles
-    """The content of a file is not what was written."""
+    """The content of a file has changed since it was written."""
 
 
 class Table(NamedTuple):
@@ -40,7 +40,7 @@ def seal(frame: pl.DataFrame, name: str = "") -> bytes:
     frame : polars.DataFrame
         The table.
     name : str
-        Its name, such as the id of a run: a file in the place of another one does not verify.
+        Its name, such as the id of a run: a file under another file's name does not verify.
     """
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", compression_level=3, metadata={NAME: name, HASH: ZEROS})
@@ -54,7 +54,7 @@ def verify(content: bytes, name: str = "") -> bool:
     Raises
     ------
     Damaged
-        If the content is not what was written under this name.
+        If the content has changed, or was written under another name.
     """
     place = content.rfind(ENTRY) + len(ENTRY)  # the metadata is at the end
     if place < len(ENTRY):
@@ -64,7 +64,7 @@ def verify(content: bytes, name: str = "") -> bool:
     if _with_hash(content, place) != content:
         raise Damaged("its content does not match its hash")
     if NAME.encode() + b"\x18" + bytes([len(name)]) + name.encode() not in content:
-        raise Damaged("it is another table's file")
+        raise Damaged("it belongs to another table")
     return True
 
 
@@ -78,7 +78,7 @@ def table(content: bytes, name: str = "", wanted: Callable[[str], bool] | None =
     name : str
         As given to `seal`.
     wanted : callable, optional
-        Whether a column is needed; all if None. Of a file without a hash all columns are decoded.
+        Whether a column is needed; all if None. All columns of a file without a hash are decoded.
 
     Raises
     ------

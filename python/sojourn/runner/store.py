@@ -2,7 +2,7 @@
 
 Runs that finish together share a file. Files are written whole (`sojourn.files.write`), traces before runs,
 so every file in ``runs`` is complete even if a process is killed, or the power fails, at any time. A file
-that does not verify is renamed to ``FILE.damaged``, and its runs are made again.
+that does not verify is renamed to ``FILE.damaged``, and its runs are repeated.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ class Store(Archive):
         return names
 
     def fail(self, point: Point, reason: str) -> None:
-        """Write down that a run failed; the same seed would fail again."""
+        """Record that a run failed; the same seed would fail again."""
         line = {"run_id": point.run_id, "aqm": point.spec, "seed": point.seed, "reason": reason}
         line["repeat"] = self.repeat(point)
         files.append(self.directory / FAILURES, json.dumps(line))
 
     def repeat(self, point: Point) -> str:
-        """Return the command that runs a point again, from what the folder holds."""
+        """Return the command that repeats a point from the files of the folder."""
         scenario = self.directory / self.scenarios.get(point.plan_json, "scenario.toml")
         words = ["sojourn", "run", os.fspath(scenario), "--aqm", point.spec]
         words += ["--seeds", "1", "--seed-from", str(point.seed)]
@@ -114,7 +114,7 @@ class Store(Archive):
         if files.exists(path):  # another process may have renamed it
             files.rename(path, target)
         LOG.warning(
-            "%s is damaged: %s; it is renamed to %s, and its runs are made again", path, reason, target.name
+            "%s is damaged: %s; it is renamed to %s, and its runs are repeated", path, reason, target.name
         )
 
 

@@ -1,6 +1,6 @@
 """Specs of algorithms: name and parameters as text, like ``red min_th 5p ecn``.
 
-`Spec` is a parsed spec. It is made where a text enters: the command line, a scenario, a plan file, Python.
+`Spec` is a parsed spec. Texts of the command line, scenarios, plan files and Python calls are parsed at once.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Spec(str):
         spec.name, spec.values = info["name"], MappingProxyType(info["values"])
         spec.limit, spec.ecn, spec.known = info["limit"], info["ecn"], info["known"]
         _, is_set, overflow = spec.rpartition(" overflow ")
-        # Within parentheses it is that of a queue of a scheduler.
+        # Within parentheses it belongs to a queue of a scheduler.
         spec.overflow = overflow if is_set and ")" not in overflow else None
         return spec if ":" in spec else _parsed.setdefault(spec, spec)
 

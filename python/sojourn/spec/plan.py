@@ -23,6 +23,8 @@ from sojourn.spec.schema import (
 )
 from sojourn.spec.units import Wrong, draw, frequency, mean, number, sized
 
+#: The longest drain of ``drain = true``, in durations.
+MOST_DRAIN = 10
 FORWARD, BACKWARD = "R1-R2", "R2-R1"
 GIGABIT = 1_000_000_000
 
@@ -119,7 +121,17 @@ def plan(scenario: ScenarioFields, spec: str | None = None) -> dict[str, Any]:
         "measure": name,
         "trace": {"interval": interval(scenario), "drops": scenario.trace.drops, "cwnd": scenario.trace.cwnd},
         "conventions": scenario.conventions,
+        **_drain(scenario),
     }
+
+
+def _drain(scenario: ScenarioFields) -> dict[str, int]:
+    """Return how long a run may continue after its end; nothing if it ends."""
+    if scenario.drain is False:
+        return {}
+    if scenario.drain is True:
+        return {"drain": MOST_DRAIN * number("span", scenario.duration)}
+    return {"drain": number("span", scenario.drain)}
 
 
 def _rates(scenario: ScenarioFields) -> dict[str, int]:

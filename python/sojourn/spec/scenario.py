@@ -26,7 +26,7 @@ from sojourn.spec.toml import dumps
 from sojourn.spec.units import Wrongs
 from sojourn.spec.validation_errors import refusal
 
-#: The source of the scenario that is being made, and the text.
+#: The source of the scenario that is being validated, and its text.
 _source: ContextVar[tuple[str, str]] = ContextVar("source", default=("scenario", ""))
 
 
@@ -143,7 +143,7 @@ def _plain(value: Any) -> Any:
 
 
 def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
-    """Drop empty tables and lists; a missing one means the same."""
+    """Remove empty tables and lists, which are equivalent to missing ones."""
     kept = {}
     for key, value in table.items():
         if isinstance(value, dict):

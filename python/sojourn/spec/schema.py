@@ -359,6 +359,11 @@ class ScenarioFields(Table):
     name: Word = Field(description="of the scenario, in results")
     duration: Period = Field(description="end of the run")
     warmup: Span = Field("0s", description="statistics start here")
+    drain: bool | Period = Field(
+        False,
+        description="the run continues after its end until every transfer and page that began before has "
+        "finished, with the same load and no other statistics: at most this long; true: ten durations",
+    )
     conventions: Conventions = Field("default", description="preset of documented options")
     note: str | None = Field(None, description="free text")
     source: str | None = Field(None, description="origin of the scenario, free text")

@@ -44,7 +44,7 @@ def _is_tables(value: Any) -> bool:
 
 
 def _pairs(table: Mapping[str, Any]) -> Iterator[str]:
-    return (f"{_key(key)} = {_value(value)}" for key, value in table.items())
+    return (f"{_key(key)} = {value(one)}" for key, one in table.items())
 
 
 def _key(key: str) -> str:
@@ -55,15 +55,16 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(_pairs(value)) + " }" if value else "{}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(one) for one in value) + "]"
-    raise TypeError(f"{type(value).__name__} has no form in TOML")
+def value(one: Any) -> str:
+    """Return a value as TOML; tables are inline."""
+    if isinstance(one, bool):
+        return "true" if one else "false"
+    if isinstance(one, int | float):
+        return repr(one)
+    if isinstance(one, str):
+        return _text(one)
+    if isinstance(one, Mapping):
+        return "{ " + ", ".join(_pairs(one)) + " }" if one else "{}"
+    if isinstance(one, list | tuple):
+        return "[" + ", ".join(value(each) for each in one) + "]"
+    raise TypeError(f"{type(one).__name__} has no form in TOML")

@@ -30,6 +30,8 @@ def problems(scenario: ScenarioFields) -> Iterator[Wrong]:
             f"less than duration = {scenario.duration}",
             "warmup",
         )
+    if scenario.drain is not False and all(one.kind not in ("tcp-short", "web") for one in scenario.traffic):
+        yield Wrong("has no effect: no traffic has transfers that end", "tcp-short or web traffic", "drain")
     topology = [*_check_topology(scenario), *_check_measure(scenario)]
     yield from topology
     step = interval(scenario)

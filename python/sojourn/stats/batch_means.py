@@ -2,8 +2,8 @@
 
 Samples of one run are correlated, so that their standard deviation underestimates the error of their mean;
 means over long batches are nearly uncorrelated. If values have a heavy tail (an index below 2: no variance),
-means converge as n^(1/index - 1), not as n^(-1/2), and neither seeds nor batches help much (Crovella and
-Lipsky 1997).
+means converge as n^(1/index - 1), not as n^(-1/2), for more seeds as for more batches (Crovella and Lipsky
+1997).
 """
 
 from __future__ import annotations

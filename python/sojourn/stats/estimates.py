@@ -240,6 +240,33 @@ def _ranks(values: Sequence[float]) -> list[float]:
     ]
 
 
+def kaplan_meier(done: Sequence[float], censored: Sequence[float], share: float) -> float | None:
+    """Return the quantile of durations, of which the censored are only known to exceed a value.
+
+    Kaplan and Meier (1958): at each duration, the estimated share that lasts longer is multiplied by 1 - d/n,
+    with d that end there and n that lasted until then (those censored there, too). The quantile is the first
+    duration at which at most 1 - `share` last longer; None if there is none.
+
+    Examples
+    --------
+    >>> kaplan_meier([1.0, 2.0, 4.0], [3.0], 0.5), kaplan_meier([1.0, 2.0, 4.0], [5.0], 0.9)
+    (2.0, None)
+    """
+    ends = sorted([(time, 0) for time in done] + [(time, 1) for time in censored])
+    lasting, surviving, i = len(ends), 1.0, 0
+    while i < len(ends):
+        time, ended = ends[i][0], 0
+        at_risk = lasting
+        while i < len(ends) and ends[i][0] == time:
+            ended += ends[i][1] == 0
+            lasting -= 1
+            i += 1
+        surviving *= 1 - ended / at_risk
+        if ended and surviving <= 1 - share + 1e-12:
+            return time
+    return None
+
+
 def share_interval(wins: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact (Clopper-Pearson) interval of a share.
 

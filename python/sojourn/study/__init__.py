@@ -1,1 +1,1 @@
-"""Studies: questions that take many runs to answer, by comparison, sweep or search."""
+"""Studies: many runs and the statistics over them, as a comparison, a sweep or a search."""

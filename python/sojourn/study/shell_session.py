@@ -30,7 +30,7 @@ from sojourn.spec.toml import dumps
 from sojourn.worlds.real.gateway import lateness, run_warnings
 from sojourn.worlds.real.shell import SHELL_WORLD, Request
 
-#: The file that identifies the directory of a shell, and the other required one.
+#: The two files that identify the directory of a shell.
 LINK, MANIFEST = "link.toml", "manifest.json"
 
 
@@ -170,7 +170,7 @@ class Session:
 
 
 def begin(folder: Path, request: Request) -> None:
-    """Create the directory of a session, which other commands refuse from now on.
+    """Create the directory of a session; from then on, other commands refuse it.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def begin(folder: Path, request: Request) -> None:
 
 
 def undo(folder: Path) -> None:
-    """Undo `begin`: the session has no record."""
+    """Remove the files that `begin` wrote, because the session has no record."""
     for name in (MANIFEST, LINK):
         files.remove(folder / name)
 

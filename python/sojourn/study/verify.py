@@ -1,8 +1,8 @@
-"""Verifies a results directory: every hash, the id, and a sample of the runs, which are made again.
+"""Verifies a results directory: every hash, the id, and a sample of the runs, which is repeated.
 
-Runs are deterministic, so every copy of an archive can be checked: what a run stores follows from the plan
-in its row, the seed and the version of the core. Nothing is written, and code is executed only if it is
-permitted.
+Runs are deterministic, so every copy of an archive can be checked: the stored values of a run are a function
+of the plan in its row, the seed and the version of the core. Nothing is written, and code is executed only if
+it is permitted.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from sojourn.worlds import Made, Reduce
 TABLES = (ROWS, sweep_directory.RUNS, sweep_directory.SUMMARY, tune_directory.TRIALS, "metrics.parquet")
 SCENARIO = "scenario.toml"
 
-#: Called with the share of the work that is done (0 to 1), runs done, and runs to do.
+#: Called with the completed share of the work (0 to 1), the number of completed runs, and their total.
 Progress = Callable[[float, int, int], None]
 
 
 class Difference(NamedTuple):
-    """A value that is not what it has to be.
+    """A stored value that differs from the recomputed one.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class Verification:
     unsealed : int
         Files without a hash.
     repeated : int
-        Runs that were made again.
+        Runs that were repeated.
     eligible : int
-        Runs that can be made again here.
+        Runs that can be repeated here.
     skipped : mapping of str to int
-        Runs that cannot, by the reason.
+        Number of runs that cannot be repeated, by reason.
     differences : list of Difference
-        Everything that differs.
+        All differences.
     """
 
     id: str | None = None
@@ -106,7 +106,7 @@ class Verification:
 
 
 class Sample(NamedTuple):
-    """How many of the runs are made again: a share, or a number."""
+    """The size of the sample of runs that are repeated: a share, or a number."""
 
     share: float | None
     number: int | None
@@ -135,7 +135,7 @@ class Sample(NamedTuple):
 
 
 class _Recorded(NamedTuple):
-    """A case of the world by default, from its row: it needs the plan and no scenario."""
+    """A case of the default world from its row, which has the plan but not the scenario."""
 
     plan_json: str
     spec: str
@@ -143,7 +143,7 @@ class _Recorded(NamedTuple):
 
     @property
     def scenario(self) -> Scenario:
-        """Nothing: the plan says it all."""
+        """Not available: the plan is enough to repeat the run."""
         raise AssertionError("a row has no scenario")
 
 
@@ -166,20 +166,20 @@ def verify(
     measure: Reduce | None = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Recompute every hash of a results directory, and make a sample of its runs again.
+    """Recompute every hash of a results directory and repeat a sample of its runs.
 
     Parameters
     ----------
     directory : path
-        What `run`, `compare`, `sweep`, `tune` or `reproduce` wrote.
+        A directory of `run`, `compare`, `sweep`, `tune` or `reproduce`.
     sample : str
-        Share or number of the runs to make again: ``5%``, ``100%``, ``20``.
+        Share or number of the runs to repeat: ``5%``, ``100%``, ``20``.
     seed : int
-        Chooses them.
+        Seed that selects them.
     workers : int, optional
         Threads; all cores if None.
     measure : callable, optional
-        Computes the further metrics of a paper, as when the runs were made.
+        Computes the further metrics of a paper, the same as for the original runs.
     progress : callable, optional
         Called with (share, done, total).
 
@@ -287,7 +287,7 @@ def _verify_id(folder: Path, hashes: Mapping[str, str], found: Verification) -> 
 
 
 def _jobs(archive: Archive, found: Verification) -> Iterator[Job]:
-    """Yield the runs of a directory that can be made again here; count the others by reason."""
+    """Yield the runs of a directory that can be repeated here; count the others by reason."""
     points = _points(archive.directory)
     for run_id in archive.run_ids:
         stored = archive.read(run_id)
@@ -308,14 +308,14 @@ def _jobs(archive: Archive, found: Verification) -> Iterator[Job]:
 
 
 def _case(stored: Stored, points: Callable[[Stored], Iterable[Point]]) -> Point | _Recorded | None:
-    """Return what makes a run again; None if its inputs are missing."""
+    """Return the case that repeats a run; None if its inputs are missing."""
     if stored.world == worlds.DEFAULT and not names_in(stored.plan):
         return _Recorded(stored.plan, stored.spec, stored.seed)
     return next((one for one in points(stored) if one.run_id == stored.run_id), None)
 
 
 def _points(directory: Path) -> Callable[[Stored], Iterable[Point]]:
-    """Return what gives the points that a stored run may be, from the scenarios of a directory."""
+    """Return a function from a stored run to the points that it may be, by the scenarios of a directory."""
     try:
         if files.exists(directory / sweep_directory.PLAN):
             every = {one.run_id: one for one in read_plan(directory / sweep_directory.PLAN).points}
@@ -337,7 +337,7 @@ def _repeat(
     found: Verification,
     total: int,
 ) -> Iterator[tuple[Archive, Stored, Made]]:
-    """Make runs of one world again; yield them as they finish."""
+    """Repeat runs of one world; yield them as they finish."""
     before = found.repeated
     running = worlds.find(world).run(iter([case for _, _, case in jobs]), measure, True, workers, None)
     try:
@@ -359,7 +359,7 @@ def _repeat(
 def _compare(
     archive: Archive, stored: Stored, made: Made, measure: Reduce | None, found: Verification
 ) -> Iterator[Difference]:
-    """Yield the columns in which a run differs from what is stored."""
+    """Yield the columns in which a repeated run differs from the stored one."""
     same_formulas = stored.metrics_version == metrics_version()
     if not same_formulas:
         found.skipped["in their metrics, whose formulas have changed (their counters are compared)"] += 1

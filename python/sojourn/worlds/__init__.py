@@ -15,9 +15,9 @@ from sojourn.errors import unknown
 from sojourn.metrics import Metric
 from sojourn.worlds.base import (
     Case,
+    Completed,
     Executor,
     Made,
-    News,
     Reduce,
     Running,
     WorkerDied,
@@ -31,9 +31,9 @@ __all__ = [
     "DEFAULT",
     "REGISTRY",
     "Case",
+    "Completed",
     "Executor",
     "Made",
-    "News",
     "Reduce",
     "Running",
     "WorkerDied",
@@ -49,8 +49,7 @@ REGISTRY = {
     "real": "sojourn.worlds.real.world",
     "fluid": "sojourn.worlds.fluid.world",
 }
-#: The world of a run for which none is chosen, with which `compare-worlds` compares another: `COMPARED`, if
-#: none is chosen.
+#: The default world of a run; `compare-worlds` compares it with another world, by default `COMPARED`.
 DEFAULT: Final = "simulated"
 COMPARED: Final = "fluid"
 

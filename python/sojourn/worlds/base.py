@@ -46,17 +46,17 @@ class Made(NamedTuple):
 
 
 #: Index of a case, in the order in which they were taken, and its result.
-News = list[tuple[int, Made | Exception]]
+Completed = list[tuple[int, Made | Exception]]
 
 
 class WorkerDied(RuntimeError):  # noqa: N818 - a result, as RunFailed
-    """The processes that executed a run ended, or made no progress; it is not known to be able to finish."""
+    """The processes that executed a run ended, or made no progress; it may be unable to finish."""
 
 
 class Running(Protocol):
-    """Runs in progress. Further ones are taken from an iterator when there is room for them, not before."""
+    """Runs in progress. Further ones are taken from an iterator only when they can be executed."""
 
-    def poll(self, timeout: float) -> News:
+    def poll(self, timeout: float) -> Completed:
         """Return the runs that finished since the last call; wait about `timeout` seconds at most for one."""
 
     def progress(self) -> float:
@@ -83,7 +83,7 @@ class Executor(Protocol):
         samples : bool
             Whether the time series are needed; otherwise they are not transferred.
         isolated : bool
-            Whether each run gets a process that may end without harm to others.
+            Whether each run gets a process of its own, so that its end does not affect other runs.
         """
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class World(Protocol):
         executor : Executor or None
             Executes simulated runs; the cores of this machine if None.
         isolated : bool
-            Whether each run gets a process that may end without harm to others, if the world can.
+            Whether each run gets a process of its own, if the world supports it.
         """
 
     def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:

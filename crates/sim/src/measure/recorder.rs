@@ -13,10 +13,15 @@ use sojourn_aqm::{Limit, Span, Time};
 const MAX_RESERVED: u64 = 1 << 16;
 /// Samples of a run without a known end; an even number. Scenarios have the same limit by default.
 const MAX_SAMPLES: usize = 100_000;
+/// Parts of a run whose mean queues are recorded, at most; at least half of this number if there are as many
+/// samples.
+const PARTS: usize = 128;
 
 /// The samples of every queue, and its counters when the window opened.
 pub(crate) struct Recorder {
     interval: Span,
+    /// Whether the samples are part of the record; otherwise only the parts of the run that follow from them.
+    keeps_samples: bool,
     /// With this number of samples, neighbouring ones are merged.
     max_samples: usize,
     queues: Vec<QueueRecorder>,
@@ -132,6 +137,11 @@ fn merge_pairs(series: &mut QueueSeries) {
     merge(departed_bytes, |a, b| a + b);
 }
 
+/// The means of `width` values each; values at the end that fill no part are left out.
+fn parts(values: &[f64], width: usize) -> Vec<f64> {
+    values.chunks_exact(width).map(|part| part.iter().sum::<f64>() / width as f64).collect()
+}
+
 /// Empty columns with memory for this number of samples.
 fn empty_columns(samples: usize) -> QueueSeries {
     QueueSeries {
@@ -169,7 +179,14 @@ impl Recorder {
             None => (MAX_SAMPLES, MAX_SAMPLES),
         };
         let recorder = || QueueRecorder { series: empty_columns(reserved), ..QueueRecorder::default() };
-        Recorder { interval, max_samples, queues: (0..queues).map(|_| recorder()).collect() }
+        let queues = (0..queues).map(|_| recorder()).collect();
+        Recorder { interval, keeps_samples: true, max_samples, queues }
+    }
+
+    /// Records the parts of a run until `end` only.
+    pub(crate) fn of_parts(end: Time, queues: usize) -> Recorder {
+        let interval = Span((end.0 / PARTS as u64).max(1));
+        Recorder { keeps_samples: false, ..Recorder::new(interval, Some(end), queues) }
     }
 
     pub(crate) fn open_window(&mut self, ports: &mut [Port]) {
@@ -185,6 +202,11 @@ impl Recorder {
         }
     }
 
+    /// Take no more samples.
+    pub(crate) fn stop(&mut self) {
+        self.interval = Span::ZERO;
+    }
+
     /// Take a sample of the only queue, and schedule the next one.
     #[inline(never)]
     pub(crate) fn sample_one(
@@ -193,6 +215,9 @@ impl Recorder {
         mut queue: impl Sampled,
         calendar: &mut CalendarQueue<Packet>,
     ) {
+        if self.interval == Span::ZERO {
+            return;
+        }
         self.queues[0].sample(now, self.interval, &mut queue);
         self.schedule_next(now, calendar);
     }
@@ -210,6 +235,14 @@ impl Recorder {
     /// The number of samples.
     pub(crate) fn samples(&self) -> u64 {
         self.queues.first().map_or(0, |queue| queue.series.packets.len() as u64)
+    }
+
+    /// Take a sample of every queue, and schedule the next one.
+    pub(crate) fn sample_all(&mut self, now: Time, ports: &mut [Port], calendar: &mut CalendarQueue<Packet>) {
+        if self.interval > Span::ZERO {
+            self.sample(now, ports);
+            self.schedule_next(now, calendar);
+        }
     }
 
     pub(crate) fn sample(&mut self, now: Time, ports: &mut [Port]) {
@@ -250,10 +283,13 @@ impl Recorder {
                 Limit::Bytes(n) => queue.limit_bytes = n,
             }
             queue.capacity_bits = kinds[port.kind as usize].bits(window.start, window.end);
+            let width = recorded.series.mean_packets.len().div_ceil(PARTS).max(1);
+            queue.part_ns = self.interval.0 * width as u64;
+            queue.part_packets = parts(&recorded.series.mean_packets, width);
             record.queues.push(queue);
             record.series.queues.push(std::mem::take(&mut recorded.series));
         }
-        if record.series.interval == Span::ZERO {
+        if record.series.interval == Span::ZERO || !self.keeps_samples {
             record.series = Series::default();
         }
         record

@@ -20,6 +20,10 @@ pub struct Plan {
     /// Start of the measurement window.
     #[serde(deserialize_with = "nanoseconds::time")]
     pub warmup: Time,
+    /// How long at most the run continues after `duration`, until every transfer that began before has
+    /// finished; absent: it ends. Nothing else is counted in this time.
+    #[serde(default, deserialize_with = "nanoseconds::optional_span")]
+    pub drain: Option<Span>,
     /// Links and queues.
     pub topology: Topology,
     /// Groups of sources.

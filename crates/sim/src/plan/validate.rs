@@ -35,6 +35,10 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.warmup >= Time::ZERO + plan.duration {
         return Err(PlanError::new("warmup", "is not before the end").allowed("less than duration"));
     }
+    let drain = plan.drain.unwrap_or(Span::ZERO);
+    if drain > MAX_TIME {
+        return Err(PlanError::new("drain", "is too long").allowed("at most 200 days"));
+    }
     if let Some(interval) = plan.trace.interval
         && (interval == Span::ZERO || plan.duration.0 / interval.0 > MAX_SAMPLES)
     {
@@ -70,7 +74,8 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         if let Some(own) = &group.access {
             access(&format!("{key}.access"), own)?;
         }
-        let lasts = group.stop.map_or(plan.duration, |stop| stop.since(Time::ZERO)).min(plan.duration);
+        let whole = plan.duration + drain;
+        let lasts = group.stop.map_or(whole, |stop| stop.since(Time::ZERO)).min(whole);
         match &group.kind {
             TrafficKind::Tcp(tcp) => connection(&key, tcp)?,
             TrafficKind::TcpOnoff { rate, on, off, tcp } => {

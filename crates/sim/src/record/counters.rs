@@ -44,6 +44,7 @@ pub(crate) struct Counters {
     runs: Runs,
     pub(super) classes: Classes,
     max_packets: u32,
+    max_delay: Span,
     changes: Changes,
     /// The integrals up to the last [`Counters::pass`].
     pub(super) integrals: Integrals,
@@ -94,6 +95,7 @@ impl Counters {
         self.delay_sum += u128::from(delay.0);
         self.delay_squared += u128::from(delay.0) * u128::from(delay.0);
         self.delays.add(delay.0);
+        self.max_delay = self.max_delay.max(delay);
         self.classes.count(class, now, |row| {
             row.departures += 1;
             row.departed_bytes += u64::from(bytes);
@@ -145,10 +147,11 @@ impl Counters {
         (self.integrals.packets, self.integrals.squared)
     }
 
-    /// Open the window, with `packets` queued: reset the maximum, end the current run of drops, return a
+    /// Open the window, with `packets` queued: reset the maxima, end the current run of drops, return a
     /// snapshot.
     pub(crate) fn open_window(&mut self, packets: u32) -> Counters {
         self.max_packets = packets;
+        self.max_delay = Span::ZERO;
         self.runs.close();
         self.clone()
     }
@@ -186,6 +189,7 @@ impl Counters {
             delay_squared_ns: (self.delay_squared - start.delay_squared) as f64,
             delay_edges_ns,
             delay_counts,
+            delay_max_ns: self.max_delay.0,
             run_lengths,
             run_counts,
             ..QueueRecord::default()

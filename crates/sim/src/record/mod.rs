@@ -6,6 +6,7 @@
 
 mod classes;
 mod counters;
+mod fast_path;
 mod histogram;
 mod integrals;
 mod reserve;
@@ -13,10 +14,10 @@ mod reserve;
 pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
 pub use counters::Totals;
+pub use fast_path::{FastPath, SlowPathReason};
 pub use histogram::Histogram;
 pub(crate) use integrals::Backlog;
 
-use crate::path::FastPath;
 use sojourn_aqm::{Cause, Span, Time};
 
 /// Everything measured in one run.
@@ -98,12 +99,38 @@ pub struct QueueRecord {
     pub delay_edges_ns: Vec<u64>,
     /// ...and their counts (a bucket is at most 1/64 of its edge wide).
     pub delay_counts: Vec<u64>,
+    /// The largest of these delays.
+    pub delay_max_ns: u64,
     /// Lengths of runs of drops (consecutive arrivals of any flow)...
     pub run_lengths: Vec<u64>,
     /// ...and the number of runs of each length.
     pub run_counts: Vec<u64>,
+    /// Length of the parts that the whole run is divided into, warm-up included; 0 without parts.
+    pub part_ns: u64,
+    /// Mean of queued packets in each part: recorded without samples, too.
+    pub part_packets: Vec<f64>,
     /// The same counters for each class.
     pub classes: ClassColumns,
+}
+
+impl Record {
+    /// Leave out the transfers and pages that began at `end` or later.
+    pub(crate) fn keep_transfers_before(&mut self, end: Time) {
+        fn keep<T: Copy>(column: &mut Vec<T>, kept: &[bool]) {
+            let mut row = kept.iter();
+            column.retain(|_| *row.next().unwrap_or(&false));
+        }
+        let ObjectColumns { traffic, index, start_ns, end_ns, bytes } = &mut self.objects;
+        let kept: Vec<bool> = start_ns.iter().map(|start| *start < end.0).collect();
+        keep(traffic, &kept);
+        keep(index, &kept);
+        [start_ns, end_ns, bytes].into_iter().for_each(|column| keep(column, &kept));
+        let PageColumns { traffic, index, start_ns, end_ns, objects, bytes } = &mut self.pages;
+        let kept: Vec<bool> = start_ns.iter().map(|start| *start < end.0).collect();
+        keep(traffic, &kept);
+        keep(index, &kept);
+        [start_ns, end_ns, objects, bytes].into_iter().for_each(|column| keep(column, &kept));
+    }
 }
 
 /// Counters of each flow (web traffic: of each session) over the window; queue columns refer to the measured

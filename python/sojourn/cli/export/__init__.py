@@ -24,9 +24,9 @@ class Exporter(Protocol):
     Attributes
     ----------
     name : str
-        What people call it.
+        Name of the format in help texts and errors.
     suffix : str
-        The end of the file's name.
+        Suffix of the file name, with its dot.
     one_table : bool
         Whether a file of this format holds a single table.
     """
@@ -72,8 +72,8 @@ def check(text: str) -> Path:
 def write(output: Output, file: Path) -> list[Path]:
     """Write an output in the format of the file's suffix; return the files.
 
-    Where a file of the format holds one table, the first table is in `file`, each further one in a file
-    beside it that has the table's name at the end of its own.
+    If a file of the format holds one table, the first table is written to `file`, each further one to a file
+    in the same folder with the table's name appended.
     """
     exporter = EXPORTERS[file.suffix.lower()]
     parts = {file: output}

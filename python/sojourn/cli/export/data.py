@@ -21,7 +21,7 @@ class Json:
 
 
 class Csv:
-    """A table with a line of names; unknown values are empty."""
+    """A table with a header line; unknown values are empty."""
 
     name = "CSV"
     suffix = ".csv"

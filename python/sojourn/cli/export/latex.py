@@ -1,4 +1,4 @@
-r"""LaTeX: tables with the rules of ``booktabs``, as the terminal shows them."""
+r"""LaTeX: tables with the text of the terminal and the rules of ``booktabs``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ESCAPES: Final = str.maketrans(
 
 
 def escaped(text: str) -> str:
-    r"""Return a text as LaTeX writes it.
+    r"""Return a text escaped for LaTeX.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def escaped(text: str) -> str:
 
 
 class Latex:
-    """One ``table`` environment a table; needs the package ``booktabs``."""
+    """One ``table`` environment per table; needs the package ``booktabs``."""
 
     name = "LaTeX"
     suffix = ".tex"

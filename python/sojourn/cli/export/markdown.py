@@ -1,4 +1,4 @@
-"""Markdown: tables as GitHub writes them, with the text of the terminal."""
+"""Markdown: tables in GitHub's format, with the text of the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sojourn.cli.output import Output, Table
 
 
 def escaped(text: str) -> str:
-    r"""Return a text without the characters that Markdown would take for its own.
+    r"""Return a text with the characters escaped that have a meaning in Markdown.
 
     Examples
     --------

@@ -6,11 +6,12 @@ from sojourn.papers.answers import Question
 
 QUESTIONS = (
     Question(
-        "Is the simulated load that of the testbed: half of all packets lost, whatever the algorithm?",
+        "Is the simulated load that of the testbed: half of all packets lost under every algorithm?",
         ("AVQ-24", "AVQ-23"),
         "Yes.",
         "No.",
-        "Nearly: the shares of lost packets are the paper's, but who carries less is offered less.",
+        "Nearly: the shares of lost packets are the paper's, but an algorithm with less throughput is "
+        "offered less.",
     ),
     Question(
         "Does AVQRED come first by the paper's own rule?",
@@ -22,11 +23,11 @@ QUESTIONS = (
         "Does AVQRED have the shortest queue?",
         ("AVQ-06", "AVQ-07", "AVQ-08"),
         "Yes, and with little jitter.",
-        "No. As printed, its virtual queue drains at the rate at which packets really leave. While the real "
-        "queue is not empty the two drain alike, so that nothing shortens the real one: what came in while "
-        "the rate was misjudged stays. With a desired utilisation below 1, of which the text speaks but the "
-        "listing does not (a reading), it is short, but then the virtual capacity follows what it carries "
-        "down to its least value.",
+        "No. As printed, its virtual queue drains at the measured departure rate. While the real queue is "
+        "not empty, both drain at the same rate, so the real queue does not become shorter: packets that "
+        "arrived while the rate was misestimated remain. With a desired utilisation below 1, which the "
+        "text mentions but the listing does not (a reading), it is short, but then the virtual capacity "
+        "follows the carried rate down to its minimum.",
     ),
     Question(
         "Does it carry nearly as much as RED, ARED and PI, and more steadily?",
@@ -62,7 +63,7 @@ QUESTIONS = (
         "is the same.",
     ),
     Question(
-        "With room for 15 packets, is RED a tail drop and AVQRED not?",
+        "With a buffer of 15 packets, does RED behave like tail drop, and AVQRED not?",
         ("AVQ-28",),
         "Yes.",
         "Not as claimed.",
@@ -70,14 +71,14 @@ QUESTIONS = (
     Question(
         "Does ARED need the hysteresis that the authors added?",
         ("AVQ-27",),
-        "Yes: without it max_p sits too low.",
-        "Not here: if max_p may rise to 1, it finds the place without it.",
+        "Yes: without it max_p is too low.",
+        "Not here: if max_p may rise to 1, it settles without the hysteresis.",
     ),
     Question(
-        "Is a least capacity that is too low harmless but for the start?",
+        "Is too low a minimum capacity harmless after the start?",
         ("AVQ-29",),
         "Yes.",
-        "No: the virtual capacity stays where the carried rate holds it.",
+        "No: the virtual capacity stays at the carried rate.",
     ),
     Question(
         "Are the settings of Table 1 good ones, by the rank rule among their neighbours?",
@@ -98,11 +99,11 @@ QUESTIONS = (
         "No.",
     ),
     Question(
-        "Does the paper's fluid model say what the paper reads from it?",
+        "Do the solutions of the paper's fluid model agree with its text?",
         ("AVQ-32", "AVQ-33", "AVQ-34", "AVQ-35", "AVQ-36"),
         "Yes.",
         "No.",
         "In part: a shorter queue and a little less utilisation, yes; a queue that varies more and a higher "
-        "arrival rate, no. Higher arrivals and lower utilisation exclude each other at rest.",
+        "arrival rate, no. Higher arrivals and lower utilisation exclude each other in equilibrium.",
     ),
 )  # fmt: skip

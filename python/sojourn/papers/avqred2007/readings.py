@@ -51,7 +51,7 @@ def _places() -> list[Reading]:
         data["dumbbell"]["rate"] = "25Mbit/s"
 
     def legs(data: Data) -> None:
-        """Add up the legs as printed: 4 + (20 to 40) + (40 to 80) ms there and back."""
+        """Set the round-trip time to the sum of the printed parts: 4 + (20 to 40) + (40 to 80) ms."""
         bell = data["dumbbell"]
         bell["access"]["delays"] = [f"{20 + 2 * i + 1}ms" for i in range(10)]
         bell["server"]["delays"] = [f"{12 + 0.5 * i + 0.25:g}ms" for i in range(20)]

@@ -1,8 +1,8 @@
 """The space of readings of the testbed: its 29 assumptions, ten of which are about the model without packets.
 
-The gateway is a thread that is scheduled out and in. Whether its capacity then falls below what a virtual
-queue admits decides whether the real queue behind AVQ and GKVQ ever fills; and the text speaks of a desired
-link utilisation, to which it gives no number.
+The gateway is a thread that the scheduler suspends at times. If its capacity then falls below the rate that a
+virtual queue admits, the real queue behind AVQ and GKVQ fills. The text also mentions a desired link
+utilisation, without a number.
 """
 
 from __future__ import annotations

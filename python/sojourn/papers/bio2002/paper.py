@@ -102,7 +102,7 @@ QUESTIONS = (
     Question(
         "Does RED then oscillate between empty and full?",
         ("BIO-05", "BIO-06", "BIO-11"),
-        "Yes, and most of its drops are overflows, although it marks all it can.",
+        "Yes, and most of its drops are overflows, although it marks at its largest rate.",
         "No.",
     ),
     Question(
@@ -130,10 +130,10 @@ QUESTIONS = (
         "No.",
     ),
     Question(
-        "Does BIO drive its probability for out packets to 1 for good?",
+        "Does BIO's probability for out packets stay at 1 after it has reached 1?",
         ("BIO-32",),
-        "Yes: in packets alone hold the queue above its threshold.",
-        "Not for good: it leaves 1 whenever the queue falls below min_out or the link is idle.",
+        "Yes: in packets alone keep the queue above its threshold.",
+        "No: it falls below 1 whenever the queue falls below min_out or the link is idle.",
     ),
     Question(
         "Do few out packets remain in BIO's queue?",
@@ -142,13 +142,13 @@ QUESTIONS = (
         "No.",
     ),
     Question(
-        "Do both give every node the rate that it was promised?",
+        "Do both give every node its in-profile rate?",
         ("BIO-34",),
         "Yes.",
         "No, not every node.",
     ),
     Question(
-        "Do the loss rates of RIO and BIO come out as printed?",
+        "Are the loss rates of RIO and BIO as printed?",
         ("BIO-35", "BIO-36", "BIO-37"),
         "Yes.",
         "No.",

@@ -1,7 +1,7 @@
 """The space of readings of the paper: its 20 assumptions, of RED, marks, TCP, sources and DiffServ.
 
-Cases 1 and 2 ask for two different answers to a mark at a window of one packet; which values of the answer,
-of RED's pause after a mark and of its region above max_th go together is what the search shows.
+Cases 1 and 2 require different responses of TCP to a mark at a window of one packet. The search shows which
+combinations of this response, of RED's pause after a mark and of its region above max_th fit.
 """
 
 from __future__ import annotations

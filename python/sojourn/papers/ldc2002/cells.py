@@ -51,7 +51,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class NearCells:
-    """Every printed number but 0 is met within a tolerance, or within two combined standard errors.
+    """Every printed number except 0 is met within a tolerance, or within two combined standard errors.
 
     A cell is met if its estimate is within one of these, and missed if its 95 % interval also lies outside
     the tolerance. All cells met: reproduced; one missed: not reproduced.

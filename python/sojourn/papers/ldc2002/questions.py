@@ -6,13 +6,14 @@ from sojourn.papers.answers import Question
 
 QUESTIONS = (
     Question(
-        "Does load beside delay shorten web response times against drop tail, the paper's main claim?",
+        "Does load in addition to delay shorten web response times compared with drop tail, the paper's "
+        "main claim?",
         ("LDC-03", "LDC-47"),
         "Yes.",
         "No.",
     ),
     Question(
-        "The longest response times too?",
+        "Does it also shorten the longest response times?",
         ("LDC-04",),
         "Yes, although the paper's own table says otherwise.",
         "No, as in the paper's own table.",
@@ -24,7 +25,7 @@ QUESTIONS = (
         "No.",
     ),
     Question(
-        "Is the price throughput?",
+        "Does it reduce throughput?",
         ("LDC-06", "LDC-07", "LDC-08"),
         "Yes: REM and LDC carry less web traffic.",
         "No: sessions request the same pages under every algorithm, and most of them complete.",
@@ -36,15 +37,15 @@ QUESTIONS = (
         "No: an algorithm with a fixed target in packets has shorter ones.",
     ),
     Question(
-        "Does LDC keep its promise, a delay below the target?",
+        "Does LDC keep the delay below the target?",
         ("LDC-19", "LDC-25"),
         "Yes.",
-        "No: it controls an average, and bursts go beyond.",
+        "No: it controls an average, and bursts exceed the target.",
         "The longest UDP delay of GFC-2 stays below it, the queue of Fig. 8 does not: LDC controls an "
-        "average, and bursts go beyond it.",
+        "average, and bursts exceed the target.",
     ),
     Question(
-        "Does the table of weights (Table 5) come out?",
+        "Are the numbers of the table of weights (Table 5) reproduced?",
         ("LDC-32", "LDC-33", "LDC-34", "LDC-35", "LDC-36", "LDC-37", "LDC-38"),
         "Yes.",
         "No.",
@@ -53,8 +54,9 @@ QUESTIONS = (
         "Do the exponent and the interval hardly matter, as the paper says without showing it?",
         ("LDC-40", "LDC-41"),
         "Yes.",
-        "They do matter: in balance the queue is the target times the n-th root of the loss ratio, and a "
-        "longer interval turns the load part from an alarm about close packets into a measure of load.",
+        "They do matter: in equilibrium the queue is the target times the n-th root of the loss ratio, and "
+        "with a short interval the load part reacts to single packets that are close together, with a long "
+        "one to the load.",
     ),
     Question(
         "Are the recommended weights and target loads good ones?",
@@ -66,10 +68,10 @@ QUESTIONS = (
         "Is LDC's function concave?",
         ("LDC-46",),
         "Yes.",
-        "No: with an exponent of 3 it is convex. The word is a slip.",
+        "No: with an exponent of 3 it is convex. The word is an error.",
     ),
     Question(
-        "Do the numbers of Table 3 come out, cell by cell?",
+        "Are the numbers of Table 3 reproduced, cell by cell?",
         ("LDC-24",),
         "Yes.",
         "No. The printed longest response times (932 s to 1178 s) exceed the run of 900 s, so that the paper "

@@ -48,10 +48,10 @@ QUESTIONS = (
         "In some of the figures only, read as printed.",
     ),
     Question(
-        "Why not? Counting dropped bytes against a rate of C leaves no balance at the target.",
+        "Is the cause that RAQM counts dropped bytes, so that it has no equilibrium at the target?",
         ("RAQM-50",),
-        "So it is: p_k climbs to 1 and the queue settles at the target times the loss ratio.",
-        "That is not what happens.",
+        "Yes: p_k rises to 1 and the queue settles at the target times the loss ratio.",
+        "No.",
     ),
     Question(
         "Is RAQM's queue steadier than that of PI and REM?",
@@ -70,7 +70,8 @@ QUESTIONS = (
         "Does a larger gain converge faster (Theorem 2)?",
         ("RAQM-10",),
         "Yes.",
-        "No: beyond half of the bound a larger gain is slower, and at the bound the rate only swaps sides.",
+        "No: beyond half of the bound a larger gain is slower, and at the bound the rate alternates around "
+        "its target.",
     ),
     Question(
         "Does the queue-independent mode hold the input rate, and with it the utilisation?",
@@ -86,7 +87,7 @@ QUESTIONS = (
         "Mostly: under one static gain of four and one adaptive of three it varies over a quarter more.",
     ),
     Question(
-        "Does it lose less, with more goodput, at an equal queue?",
+        "Does it have fewer drops and more goodput at an equal mean queue?",
         ("RAQM-39", "RAQM-40", "RAQM-47"),
         "Yes.",
         "No.",

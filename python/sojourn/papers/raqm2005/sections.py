@@ -113,7 +113,7 @@ def _words(result: Reproduction, table: pl.DataFrame) -> Iterator[str]:
 
 
 WHY = (
-    "p_k is constant only while the measured rate equals r_0, whatever the queue is. The queue then rests "
+    "p_k is constant only while the measured rate equals r_0, for any queue length. The queue then settles "
     "where p_k q/q_0 is the loss ratio p* that the flows need, so at q_0 p*/p_k: it is q_0 only if p_k "
     "happens to be p*. With dropped bytes counted, a busy link always measures C/(1 - p*), more than C, so "
     "p_k climbs to 1 and the queue falls to q_0 p*. With dropped bytes left out it never measures more than "

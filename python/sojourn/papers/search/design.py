@@ -1,4 +1,4 @@
-"""Which joint readings are tried: a Sobol sequence over the categories of all factors.
+"""The design of the joint readings: a Sobol sequence over the categories of all factors.
 
 A point of the sequence gives each factor a number in [0, 1), which its values share equally. Each value of
 a factor then occurs almost equally often, and so does each pair of values of two factors, so that effects
@@ -14,7 +14,7 @@ from scipy.stats import qmc
 
 #: Seed of the scrambling.
 SEED = 2002
-#: Most points that are drawn for each one that is kept.
+#: Maximum number of points that are drawn for each one that is kept.
 MOST = 8
 
 #: The number of the value of each factor.
@@ -29,10 +29,9 @@ def sobol(
     Parameters
     ----------
     sizes : sequence of int
-        How many values each factor has.
+        Number of values of each factor.
     count : int
-        How many points are wanted; the balance is best for a power of two. There are fewer if the space is
-        smaller.
+        Number of points; the balance is best for a power of two. Fewer are returned if the space is smaller.
     allowed : callable
         Whether a point can be run; others are replaced by the next points of the sequence.
     """

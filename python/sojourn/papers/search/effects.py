@@ -1,4 +1,4 @@
-"""Which factors decide: main effects and pairs, from the designed readings.
+"""Main effects of factors, and interactions of pairs, estimated from the designed readings.
 
 The response is a number of each reading: the share of a claim's comparisons that are met, or a score. A
 main effect is tested by comparing the response's means at a factor's values (one-way analysis of variance),
@@ -28,7 +28,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of one factor, or of two beyond the sum of their own.
+    """The main effect of one factor, or the interaction of two.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Effect:
         One factor: the largest mean minus the smallest. Two: the largest distance of a combination's mean
         from the sum of both main effects.
     share : float
-        Share of the response's variance, less what chance explains; may be slightly below 0.
+        Share of the response's variance, corrected for chance; may be slightly below 0.
     p : float
         Probability of such an effect by chance, corrected.
     means : tuple of (str, float)
@@ -53,7 +53,7 @@ class Effect:
 
 
 def decisive(factors: Sequence[Factor], design: Sequence[Levels], response: Sequence[float]) -> list[Effect]:
-    """Return the effects that are not due to chance, factors before pairs, the largest share first.
+    """Return the significant effects, factors before pairs, the largest share of variance first.
 
     Parameters
     ----------

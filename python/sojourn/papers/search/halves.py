@@ -1,4 +1,4 @@
-"""Two halves of what a paper prints: one is scored in a search of readings, the other is only shown.
+"""Two halves of a paper's printed results: one is scored in a search of readings, the other is only shown.
 
 A reading that was chosen for the scored half is confirmed, or not, by the other. The halves are drawn once:
 within each table (of numbers) and each experiment (of claims) the items are ordered by a hash of their id,
@@ -21,14 +21,14 @@ from sojourn.papers import PAPERS, find
 from sojourn.papers.claims import rows
 from sojourn.papers.paper import Paper
 
-#: What the hash begins with: the seed of the drawing.
+#: Prefix of the hashed text: the seed of the drawing.
 SEED = "sojourn halves 1"
 NAME = "halves.csv"
 FIELDS = ("kind", "id", "half")
 
 
 class Half(StrEnum):
-    """What an item is for."""
+    """The use of an item in a search."""
 
     SCORED = "scored"
     SHOWN = "shown"

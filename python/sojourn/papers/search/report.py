@@ -1,7 +1,7 @@
-"""A search in writing: ``search.json`` with everything, ``search.md`` in short, and a page.
+"""Writes the result of a search: ``search.json`` (complete), ``search.md`` (summary), and a page.
 
-The summary sentence of a paper is made of the counts of the five verdicts, the scores of the best joint
-reading on both halves, and what it contradicts.
+The summary of a paper has the counts of the five verdicts, the scores of the best joint reading on both
+halves, and the printed statements that this reading contradicts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sojourn.papers.search.standing import Kind, Standing, count, standings
 from sojourn.report import Code, Column, Document, Facts, Section, Table, Text, render
 from sojourn.runner.ownership import MANIFEST, REPORT
 
-#: Effects of a claim that a table shows.
+#: Maximum number of effects of a claim in a table.
 SHOWN = 3
 HALVES = (Half.SCORED, Half.SHOWN)
 
@@ -46,7 +46,7 @@ def write(search: Search) -> None:
 
 
 def as_data(search: Search) -> dict[str, Any]:
-    """Return everything that a search found, as the object of ``--json``."""
+    """Return the complete result of a search as the object of ``--json``."""
     space, target = search.space, search.target
     found = standings(search)
     return {
@@ -221,7 +221,7 @@ def sentence(search: Search, found: dict[str, Standing]) -> str:
 
 
 def summary(search: Search) -> str:
-    """Return the search in short, as Markdown."""
+    """Return the summary of the search as Markdown."""
     found = standings(search)
     version = f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}"
     first, last = search.fresh_seeds
@@ -303,7 +303,7 @@ def _frame(rows: list[dict[str, str]], title: str) -> Table | Text:
 
 
 def _markdown(rows: list[dict[str, str]]) -> list[str]:
-    """Return a table in Markdown; nothing without rows."""
+    """Return a table in Markdown; empty without rows."""
     if not rows:
         return []
     cells = [[str(one).replace("|", "\\|") for one in row.values()] for row in rows]
@@ -347,7 +347,7 @@ def _effect_rows(effects: list[Effect]) -> list[dict[str, str]]:
 
 
 def claim_rows(search: Search) -> list[dict[str, str]]:
-    """Return a row for each claim: its verdict, what shows it, and what decides."""
+    """Return a row for each claim: verdict, evidence, and the factors with an effect."""
     rows = []
     for name, one in standings(search).items():
         effects = search.effects[name][:SHOWN]

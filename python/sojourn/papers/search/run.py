@@ -1,15 +1,16 @@
-"""A search for readings, in stages; every run is kept by its id, so that the same call continues it.
+"""A search for readings, in stages. Every run is stored under its id, so that the same call resumes it.
 
 1. *Screening*: the paper as assumed, each value alone, the named joint readings, and a designed set of
    joint readings (`sojourn.papers.search.design`), on few seeds.
-2. *Simplifying*: the reading with the best score on the scored half loses every value that does not raise
-   it; likewise the best reading that contradicts nothing printed.
+2. *Simplifying*: in the reading with the best score on the scored half, values that do not raise it are
+reset;
+   the same for the best reading that contradicts nothing printed.
 3. *Confirming*: these, the paper as assumed and the named readings on other seeds; more where an inequality
    is undecided.
 4. *Single claims*: a claim that none of them reproduces, but that some reading met, is judged on those
    seeds under the simplest such readings.
 
-Whatever is chosen is chosen by the scored half alone.
+Readings are chosen by the scored half only.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from sojourn.worlds import Executor
 
 #: Designed readings and their seeds; seeds of a confirmation, which follow those of the screening.
 READINGS, SEEDS, CONFIRM, MOST = 64, 2, 10, 20
-#: The file with everything that a search found.
+#: The file with the complete result of a search.
 FILE = "search.json"
 #: A value stays in the simplified reading if the score falls by more than this without it.
 WORTH = 0.002
@@ -57,11 +58,11 @@ class Trial:
     Attributes
     ----------
     choice : mapping
-        What it chooses.
+        The values other than the first, by factor.
     origin : str
         Why it was tried: ``as assumed``, ``single``, ``named``, ``designed`` or ``simplified``.
     scored : Scored
-        How near it comes to the print.
+        Its agreement with the printed results.
     """
 
     choice: Choice
@@ -86,7 +87,7 @@ class Search:
     Attributes
     ----------
     paper, space, target :
-        What was searched, and what readings are compared with.
+        The paper, its space of readings, and the printed results with which they are compared.
     experiment : str or None
         The only experiment that was searched; None: all of the space.
     trials : list of Trial
@@ -96,15 +97,15 @@ class Search:
     single : dict
         Findings of single claims under the readings that they were judged under, by claim.
     effects : dict
-        What decides each claim, and the score (key ``""``).
+        Significant effects on each claim, and on the score (key ``""``).
     seeds : int
         Seeds of the screening.
     fresh_seeds : tuple of int
         First and last seed of a confirmation.
     runs, fresh : int
-        Runs, and those that were made by this call.
+        Number of runs, and of those executed by this call.
     directory : Path
-        Where they are kept.
+        The folder of the runs.
     seconds, cpu_seconds : float
         Time of this call.
     """
@@ -147,7 +148,7 @@ class Search:
 
 @dataclass
 class _Runner:
-    """Runs readings and compares them with the print."""
+    """Runs readings and compares them with the printed results."""
 
     paper: Paper
     space: Space
@@ -173,7 +174,7 @@ class _Runner:
     def add(
         self, campaign: Campaign, choices: Sequence[Choice], seeds: Iterable[int], needed: frozenset[Source]
     ) -> None:
-        """Make further runs of a campaign."""
+        """Execute further runs of a campaign."""
         arms = [(self.space.name(choice), *one) for choice in choices for one in self.arms(choice, needed)]
         before = campaign.fresh
         campaign.run(Job(name, experiment, arm, seed) for seed in seeds for name, experiment, arm in arms)
@@ -197,7 +198,7 @@ class _Runner:
         return True
 
     def score(self, campaign: Campaign, choice: Choice) -> Scored:
-        """Compare a reading with the print."""
+        """Compare a reading with the printed results."""
         return self.target.score(campaign.observations.under(self.space.joint(choice)))
 
     def trials(self, wanted: Sequence[tuple[Choice, str]], seeds: Iterable[int]) -> list[Trial]:
@@ -315,14 +316,14 @@ def search(
 
 
 def begin(directory: Path, paper: Paper, readings: int) -> None:
-    """Write whose folder it is, before the first run."""
+    """Write the manifest that identifies the folder, before the first run."""
     facts = {"paper": paper.id, "readings": readings, "core": _core.CORE_VERSION, "status": "running"}
     files.make_folder(directory)
     files.write(directory / MANIFEST, json.dumps(facts, indent=1) + "\n")
 
 
 def default_directory(paper: Paper, experiment: str | None = None) -> Path:
-    """Return ``results/<paper>-search-<id>``: the same for the same question to the same version."""
+    """Return ``results/<paper>-search-<id>``, a function of the arguments of the search and the version."""
     parts = (paper.id, experiment or "", _core.CORE_VERSION, getattr(paper.measure, "version", ""))
     return Path("results") / f"{paper.id}-search-{digest(*parts, length=8)}"
 
@@ -334,7 +335,7 @@ def stored(directory: Path) -> dict[str, Any]:
 
 
 def _screened(space: Space, readings: int, allowed: Callable[[Choice], bool]) -> list[tuple[Choice, str]]:
-    """Return the readings of the screening, each once, and why it is tried."""
+    """Return the readings of the screening, each once, with their origin."""
     sizes = [len(factor.values) for factor in space.free]
     points = sobol(sizes, readings, lambda levels: allowed(space.at(levels)))
     wanted: list[tuple[Choice, str]] = [({}, "as assumed")]
@@ -344,7 +345,7 @@ def _screened(space: Space, readings: int, allowed: Callable[[Choice], bool]) ->
     found: dict[Levels, tuple[Choice, str]] = {}
     for choice, origin in wanted:
         levels = space.levels(choice)
-        # A designed reading that was tried already stays one of the design.
+        # A designed reading that was already listed still belongs to the design.
         found[levels] = (choice, origin) if origin == "designed" else found.get(levels, (choice, origin))
     return list(found.values())
 
@@ -356,7 +357,7 @@ def _simplified(
     scored: Callable[[Trial], float],
     deciding: frozenset[str],
 ) -> tuple[Trial, list[Trial]]:
-    """Return a reading without the values that add nothing to its score, and all that were tried.
+    """Return a reading without the values that do not raise its score, and all readings that were tried.
 
     The values of all factors outside `deciding` are left out at once, then each of the others.
     """
@@ -403,7 +404,7 @@ def _single_claims(
     seeds: Sequence[int],
     say: Callable[[str], None],
 ) -> dict[str, list[tuple[Choice, Finding]]]:
-    """Judge what no confirmed reading reproduces under the simplest readings that met it on few seeds."""
+    """Judge claims that no confirmed reading reproduces under the simplest readings that met them."""
     space, done = runner.space, [one.choice for one in confirmed]
     wanted: dict[str, list[Choice]] = {}
     for name in runner.target.claims:
@@ -426,7 +427,7 @@ def _single_claims(
 
 
 def _effects(space: Space, target: Target, designed: Sequence[Trial]) -> dict[str, list[Effect]]:
-    """Return what decides the score of the scored half (key ``""``) and each claim."""
+    """Return the significant effects on the score of the scored half (key ``""``) and on each claim."""
     design = [space.levels(trial.choice) for trial in designed]
     score = [target.mean(trial.scored, Half.SCORED) for trial in designed]
     found = {"": decisive(space.free, design, score)}

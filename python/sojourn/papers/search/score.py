@@ -1,9 +1,9 @@
-"""How near the runs of a reading come to the print: claims met, and printed numbers within a factor.
+"""The agreement of a reading's runs with the printed results: claims met, and numbers within a factor.
 
-A claim scores the share of its comparisons whose estimate is on its side ("8 of 9"). A printed number
-scores 1 if ours is equal, and 0 from a factor of four on, linearly in the logarithm of the ratio. A table
-of n numbers counts as much as sqrt(n) claims: the cells of a table are not independent. The score of a
-reading is the mean, taken over one half of all of them (`sojourn.papers.search.halves`).
+The score of a claim is the share of its comparisons whose estimate supports it ("8 of 9"). The score of a
+printed number is 1 if ours is equal, and falls to 0 at a factor of four, linearly in the logarithm of the
+ratio. A table of n numbers has the weight of sqrt(n) claims, because its cells are not independent. The score
+of a reading is the weighted mean over one half of them (`sojourn.papers.search.halves`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sojourn.papers.search.halves import Half, load
 from sojourn.papers.search.space import Space
 from sojourn.papers.terms import Samples
 
-#: From this factor on a printed number scores nothing.
+#: From this factor on the score of a printed number is 0.
 FAR = 4.0
 
 
@@ -35,11 +35,11 @@ class Number:
     id : str
         Its row in ``published.csv``, from 1.
     table : str
-        Where it is printed.
+        The table in which it is printed.
     name : str
-        What it is.
+        Name of the quantity.
     value : float
-        What is printed.
+        The printed value.
     ours : Cell
         Our counterpart.
     """
@@ -53,7 +53,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Scored:
-    """One reading compared with the print.
+    """One reading compared with the printed results.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class Scored:
 
 
 class Target:
-    """What the readings of a paper are compared with: the claims and printed numbers of its runs.
+    """The printed results with which readings are compared: the claims and numbers that depend on runs.
 
-    Claims that are computed do not depend on runs, those that the catalogue derived are not the paper's, and
-    those that count the cells of a table would count them twice: the first have no place here, the others
-    are judged but not scored.
+    Computed claims are excluded, because they do not depend on runs. Claims that the catalogue derived are
+    not the paper's, and claims that count the cells of a table would count them twice: both are judged, not
+    scored.
     """
 
     def __init__(self, paper: Paper, space: Space) -> None:
@@ -102,7 +102,7 @@ class Target:
         return frozenset().union(*needed)
 
     def score(self, samples: Samples) -> Scored:
-        """Compare one reading with the print."""
+        """Compare one reading with the printed results."""
         met = {}
         for name, check in self.claims.items():
             finding = check.judge(samples)
@@ -134,7 +134,7 @@ class Target:
         return found
 
     def held(self, scored: Scored, half: Half | None = None) -> tuple[int, int]:
-        """Return how many scored claims hold by their estimates, and how many there are."""
+        """Return the number of scored claims that hold by their estimates, and of all scored claims."""
         names = [
             name
             for name in scored.met
@@ -163,14 +163,14 @@ def within(ratios: list[float | None], factor: float) -> float:
 
 
 def _sampled(check: Check) -> bool:
-    """Whether a check looks at runs, and not only computes."""
+    """Whether a check depends on runs instead of computing its verdict."""
     inner = check.check if isinstance(check, WithRemark | WithSecondary) else check
     parts = inner.flat() if isinstance(inner, All) else [inner]
     return any(part.sources and not isinstance(part, Computed) for part in parts)
 
 
 def _numbers(paper: Paper, experiments: frozenset[str]) -> Iterator[Number]:
-    """Yield the printed numbers other than 0 that the runs of some experiments have a counterpart of."""
+    """Yield the printed numbers other than 0 with a counterpart in the runs of some experiments."""
     for number, row in enumerate(paper.table("published"), 1):
         ours, value = paper.cell(row), float(row["value"])
         if not isinstance(ours, Cell) or not value:

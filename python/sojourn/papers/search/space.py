@@ -17,7 +17,7 @@ from sojourn.papers.experiment import Experiment, Joint, Reading
 
 #: Values other than the first, by the key of their factor; empty: the paper as the project assumes it.
 Choice: TypeAlias = Mapping[str, str]
-#: How the reading without other values is called.
+#: Name of the reading without other values.
 PRIMARY = "as assumed"
 
 
@@ -30,11 +30,11 @@ class Value:
     id : str
         The value in a few characters: ``0.2 s``.
     source : str
-        What makes it plausible: the text, a tool of the year, a companion paper.
+        The source that makes it plausible: the text, a tool of the year, a companion paper.
     reading : Reading or None
-        What it changes; None for the first value, which changes nothing.
+        The changes that it makes; None for the first value, which changes nothing.
     against : str
-        What the paper prints that this value contradicts; empty where it contradicts nothing.
+        The printed statement that this value contradicts; empty if there is none.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Factor:
-    """Something that a joint reading chooses.
+    """A detail of the paper for which a joint reading chooses a value.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class Factor:
     assumption : str
         Id of the assumption that it is an item of; empty for what the paper states.
     item : str
-        What is chosen, in words.
+        Description of the detail.
     values : tuple of Value
         The project's own first; one to five.
     fixed : str
-        Why there is one value only.
+        The reason why there is only one value.
     """
 
     key: str
@@ -91,13 +91,13 @@ class Factor:
 
 
 def fixed(key: str, assumption: str, item: str, value: str, why: str) -> Factor:
-    """Return a factor with one value, and why it has no other."""
+    """Return a factor with a single value and the reason for it."""
     return Factor(key, assumption, item, (Value(value, why),), fixed=why)
 
 
 @dataclass(frozen=True)
 class Space:
-    """All factors of a paper, and what is run to compare readings.
+    """All factors of a paper, and the experiments that are run to compare readings.
 
     Attributes
     ----------
@@ -106,9 +106,9 @@ class Space:
     experiments : tuple of str
         Ids of the experiments that are run.
     quick : bool
-        Whether their arms are run as ``--quick`` shortens them.
+        Whether their arms have the durations of ``--quick``.
     shorter : str
-        What that shortens, in words; empty if nothing.
+        Description of the shortened durations; empty if none.
     starts : mapping
         Named joint readings that are tried besides the designed ones.
     """
@@ -133,14 +133,14 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many joint readings there are."""
+        """The number of joint readings."""
         count = 1
         for factor in self.free:
             count *= len(factor.values)
         return count
 
     def of(self, experiment: Experiment) -> Space:
-        """Return the part of the space that is about one experiment."""
+        """Return the part of the space that affects one experiment."""
         touching = tuple(
             factor
             for factor in self.factors
@@ -189,7 +189,7 @@ class Space:
         return ", ".join(words) or PRIMARY
 
     def prices(self, choice: Choice) -> list[str]:
-        """Return what the paper prints that a choice contradicts."""
+        """Return the printed statements that a choice contradicts."""
         values = [self.factor(key).value(name) for key, name in choice.items()]
         return [value.against for value in values if value.against]
 

@@ -1,4 +1,4 @@
-"""What is known of a claim after its readings were tried: one of five verdicts, with its evidence.
+"""The verdict on each claim after a search: one of five, with its evidence.
 
 *reproduced*: as the project reads the paper. *reproduced under {reading}*: only under another one, the
 simplest that was found. *not under any of N readings*: no reading meets it, not even by its estimates.
@@ -40,11 +40,11 @@ class Standing:
     Attributes
     ----------
     kind : Kind
-        Which of the five.
+        One of the five verdicts.
     text : str
         The verdict in words, with the reading or the number of readings.
     evidence : str
-        What shows it.
+        The evidence for it.
     """
 
     kind: Kind
@@ -142,5 +142,5 @@ def simplest(space: Space, choices: Sequence[Choice]) -> Choice:
 
 
 def count(found: Mapping[str, Standing]) -> dict[Kind, int]:
-    """Return how many claims have each verdict."""
+    """Return the number of claims with each verdict."""
     return {kind: sum(one.kind is kind for one in found.values()) for kind in Kind}

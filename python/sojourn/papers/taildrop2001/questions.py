@@ -38,7 +38,7 @@ QUESTIONS = (
         "No.",
     ),
     Question(
-        "Does tail drop stand in between?",
+        "Is the UDP loss of tail drop in between?",
         ("TD-08",),
         "Yes.",
         "No.",
@@ -79,13 +79,14 @@ QUESTIONS = (
         ("TD-22", "TD-46"),
         "Yes, though they contradict each other.",
         "No, neither.",
-        "No: one of the two, and not the other.",
+        "No: only one of the two is true.",
     ),
     Question(
         "Do two simulations of the testbed agree, one with the TCP of its hosts and one with that of ns-2?",
         ("TD-26",),
         "Yes, as the paper says of measurement and simulation.",
-        "No: the pause of ns-2's RED after a drop (wait) moves delays, delayed acknowledgements move losses.",
+        "No: the pause of ns-2's RED after a drop (wait) changes delays, delayed acknowledgements change "
+        "losses.",
     ),
     Question(
         "Is max_p of REDopt twice the drop probability?",

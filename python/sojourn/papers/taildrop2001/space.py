@@ -1,8 +1,8 @@
 """The space of readings of the paper: its 24 assumptions, of hosts, senders, RED and traffic.
 
-Consecutive losses and UDP loss hang on how packets are spaced when they reach the bottleneck: on the rate
-of the hosts' cards and on how often a receiver acknowledges. The two main experiments are searched, FTP on
-the testbed and web traffic in ns-2, in the shorter runs of ``--quick``.
+Consecutive losses and UDP loss depend on the spacing of packets at the bottleneck, and so on the rate of the
+hosts' network cards and on how often a receiver acknowledges. The two main experiments are searched, FTP on
+the testbed and web traffic in ns-2, with the shorter runs of ``--quick``.
 """
 
 from __future__ import annotations

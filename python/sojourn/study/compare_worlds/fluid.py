@@ -30,11 +30,11 @@ FACTORS = (0.5, 1.0, 2.0)
 #: Largest error of a trusted point: queue (share of the buffer), lost or marked share and utilization
 #: (points).
 NEAR = {"queue": 0.1, "signals": 0.02, "utilization": 0.05}
-#: Effects that the model does not include, whatever the errors are.
+#: Effects that the model does not include, even at points where the errors are small.
 BLIND = {
     "time-outs": "with windows of a few packets, many losses lead to time-outs, and the flow stops sending",
-    "slow start": "the first seconds, and every restart after a time-out",
-    "phase effects": "flows with equal round-trip times synchronise, and some of them get all drops",
+    "slow start": "at the start of flows and after each time-out",
+    "phase effects": "flows with equal round-trip times synchronize, and some of them get all drops",
     "noise": "with few flows, the random order of packets changes the queue as much as the feedback does",
 }
 

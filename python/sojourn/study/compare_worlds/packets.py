@@ -1,8 +1,8 @@
 """Compares a scenario with simulated packets and with those of another world, such as real ones.
 
-`TARGETS` has the tolerance of each metric. A larger difference does not prove an error: single runs with few
-losses vary as much. So each row also shows whether the other world's mean is within the spread of single
-simulated runs.
+`TARGETS` has the tolerance of each metric. A larger difference does not prove an error, since single runs
+with few losses vary as much. Each row therefore also shows whether the other world's mean is within the
+spread of single simulated runs.
 
 If the queue of the other world is seeded, algorithms draw the same random numbers in both worlds with the
 same seed, and the random draws of the first drops can affect a whole run. So a run is compared with simulated
@@ -69,7 +69,7 @@ class Row:
 
     @property
     def difference(self) -> float | None:
-        """Other over simulated, less 1."""
+        """Relative difference: the other value divided by the simulated one, minus 1."""
         if self.simulated is None or self.other is None or not self.simulated:
             return None
         return self.other / self.simulated - 1

@@ -14,6 +14,7 @@ from typing import Any
 from sojourn import _core, files
 from sojourn.algorithms import remember
 from sojourn.errors import InputError, refuse_damaged
+from sojourn.metrics.diagnostics import shifts_of
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
@@ -125,7 +126,12 @@ def reopen(directory: str | os.PathLike[str]) -> Swept:
     archive = Archive(directory)
     found = {point: archive.read(point.run_id) for point in plan.points}
     metrics = {point: one.metrics for point, one in found.items() if one is not None}
-    return Swept(plan, metrics, Path(directory), manifest_of(Path(directory)).get("id"))
+    shifts = {
+        point: known
+        for point, one in found.items()
+        if one is not None and (known := shifts_of(one.record)) is not None
+    }
+    return Swept(plan, metrics, Path(directory), manifest_of(Path(directory)).get("id"), shifts)
 
 
 @refuse_damaged

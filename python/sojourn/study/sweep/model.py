@@ -13,11 +13,12 @@ from sojourn import _core
 from sojourn.algorithms import digests
 from sojourn.errors import InputError
 from sojourn.metrics import Metrics
-from sojourn.metrics.diagnostics import ALIKE, are_alike
+from sojourn.metrics.diagnostics import ALIKE, are_alike, sentence
 from sojourn.runner.point import MOST_SEEDS, Point, digest
 from sojourn.spec.scenario import Scenario
 from sojourn.spec.toml import dumps
 from sojourn.stats import mean_ci
+from sojourn.stats.warmup import INCONCLUSIVE, NOT_SETTLED, SETTLED, Settling, Shifts, Word, settling
 from sojourn.study.axes import Axis, Cell, cells
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ class Swept:
     directory: Path | None = None
     #: The id of a complete result (`sojourn.runner.identity`).
     id: str | None = None
+    #: Of each run, how far a decay may move the mean of the measured queue.
+    shifts: Mapping[Point, Shifts] = field(default_factory=dict, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -149,14 +152,48 @@ class Swept:
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the intervals."""
+        groups = [[self.metrics.get(point, {}) for point in group] for _, group in self._groups]
+        same = sum(any(group) and are_alike(group) for group in groups)
+        found = [f"in {same} of {len(groups)} combinations all seeds {ALIKE}"] if same else []
+        return found + self._about_warmup(NOT_SETTLED)
+
+    @property
+    def notes(self) -> list[str]:
+        """The outcomes of the check of the warm-up that are no warnings."""
+        return self._about_warmup(INCONCLUSIVE) + self._about_warmup(SETTLED)
+
+    @cached_property
+    def _groups(self) -> list[tuple[Cell, list[Point]]]:
+        """The points of each combination and algorithm, seed by seed."""
         seeds = range(self.sweep.seed_from, self.sweep.seed_from + self.sweep.seeds)
-        groups = [
-            [self.metrics.get(Point(cell.scenario, spec, seed), {}) for seed in seeds]
+        return [
+            (cell, [Point(cell.scenario, spec, seed) for seed in seeds])
             for cell in self.sweep.cells
             for spec in cell.specs
         ]
-        same = sum(any(group) and are_alike(group) for group in groups)
-        return [f"in {same} of {len(groups)} combinations all seeds {ALIKE}"] if same else []
+
+    @cached_property
+    def warmup(self) -> list[tuple[str, Settling]]:
+        """Whether the queue had settled when the window began, for each combination and algorithm."""
+        found = []
+        for cell, group in self._groups:
+            known = [self.shifts[point] for point in group if point in self.shifts]
+            begin, end = cell.scenario.seconds
+            name = ", ".join(
+                [*(f"{key} {value}" for key, value in cell.values if key != "aqm"), group[0].spec]
+            )
+            found.append((name, settling(known, end - begin)))
+        return found
+
+    def _about_warmup(self, word: Word) -> list[str]:
+        """Return a sentence about the combinations with an outcome, with an example, if there are any."""
+        these = [(name, one) for name, one in self.warmup if one.outcome == word]
+        if not these:
+            return []
+        name, one = these[0]
+        return [
+            f"warm-up: {word} in {len(these)} of {len(self.warmup)} combinations; {name}: {sentence(one)}"
+        ]
 
     def runs(self) -> pl.DataFrame:
         """Return one row per run: the varied keys, aqm, seed, run_id, then every metric."""

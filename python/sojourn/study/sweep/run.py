@@ -14,12 +14,14 @@ from dataclasses import replace
 from sojourn.algorithms import permitting
 from sojourn.arguments import folder as folder_of
 from sojourn.metrics import Metrics
+from sojourn.metrics.diagnostics import shifts_of
 from sojourn.runner.check import check
 from sojourn.runner.code import require_permission
 from sojourn.runner.execute import Progress, execute
 from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
+from sojourn.stats.warmup import Shifts
 from sojourn.study.sweep.directory import finish, prepare
 from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
 from sojourn.worlds import Executor
@@ -78,17 +80,21 @@ def sweep(
         check(points)
     store = None if out is None else prepare(plan, folder_of(out), command)
 
-    def metrics(wanted: Sequence[Point], store: Store | None) -> dict[Point, Metrics]:
+    def swept_from(wanted: Sequence[Point], store: Store | None) -> Swept:
+        metrics: dict[Point, Metrics] = {}
+        settling: dict[Point, Shifts] = {}
         with contextlib.nullcontext() if store is None else marking_interruption(store.directory):
-            outcomes = execute(wanted, store, workers, progress, executor=executor)
-            return {one.point: one.metrics for one in outcomes}
+            for one in execute(wanted, store, workers, progress, executor=executor):
+                metrics[one.point] = one.metrics
+                if (shifts := shifts_of(one.record)) is not None:
+                    settling[one.point] = shifts
+        return Swept(plan, metrics, None if store is None else store.directory, shifts=settling)
 
-    found = metrics(shard.of(points), store)
+    swept = swept_from(shard.of(points), store)
     if store is None:
-        return Swept(plan, found)
+        return swept
     # Other shards may have finished in the meantime.
     store.refresh()
-    if len(found) < len(points) and all(point.run_id in store for point in points):
-        found = metrics(points, store)
-    swept = Swept(plan, found, store.directory)
+    if not swept.complete and all(point.run_id in store for point in points):
+        swept = swept_from(points, store)
     return replace(swept, id=finish(swept, store)) if swept.complete else swept

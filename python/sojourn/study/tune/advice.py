@@ -91,7 +91,7 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
         said = [f"For {name}: {spec}"]
     against = "" if spec == baseline else f", {spec} against {baseline}"
     said.append(f"validated on {len(fresh)} held-out seeds ({fresh[0]} to {fresh[-1]}){against}:")
-    said += [f"  {_finding_text(one)}{'' if one.metric in aims else ' (not an aim)'}" for one in found]
+    said += [f"  {_finding_text(one)}{'' if one.metric in aims else ' (not an objective)'}" for one in found]
     if better and worse:
         said.append(f"Trade-off: {' and '.join(worse)} {'gets' if len(worse) == 1 else 'get'} worse.")
     spec = spec if better else baseline
@@ -105,7 +105,7 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
 
 
 def _others(plan: Tune) -> list[Objective]:
-    """Return the default objectives that are not among those of the plan."""
+    """Return the default objectives that the plan does not contain."""
     aims = {one.metric for one in plan.objectives}
     return [Objective.parse(name) for name in AIMS if name not in aims]
 

@@ -95,7 +95,7 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
         tuned = _tuned(folder, facts, table(content, TRIALS).frame.rows(named=True))
     except Damaged as error:
         raise RunFailed(
-            f"{folder / TRIALS}: cannot be read: {error}; {facts.get('command')} makes it again"
+            f"{folder / TRIALS}: cannot be read: {error}; to restore it, repeat {facts.get('command')}"
         ) from None
     except (LookupError, TypeError, ValueError) as error:
         raise InputError(

@@ -1,9 +1,9 @@
 """The rank rule: settings ordered by the sum of the weights of their ranks in several metrics.
 
 Byun and Baras (AVQRED, 2007, section 4.1.1) rank every setting in each metric, give rank r the weight 2^r,
-and select the settings with the smallest sums. So one bad rank costs more than many good ones gain. Their
-printed sums do not follow from 2^r, but from 0, 2, 4, 6, 8 for the first five ranks and 2^(r-2) from the
-sixth; both weights are implemented.
+and select the settings with the smallest sums, so that one bad rank costs more than many good ones gain.
+Their printed sums do not follow from 2^r, but from 0, 2, 4, 6, 8 for the first five ranks and 2^(r-2) from
+the sixth; both weights are implemented.
 
 Printed values are rounded, which causes ties, and the order within a tie affects the sums. The order is
 therefore an input; ``implied_ties`` finds the orders that are consistent with a printed column of sums.

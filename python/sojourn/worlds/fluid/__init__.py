@@ -1,5 +1,5 @@
 """The fluid world: differential equations for the averages of the quantities that the simulator computes.
 
-They predict whether and why a queue oscillates, also for populations too large for packet simulation; they do
-not include single packets, time-outs or slow start.
+They predict under which conditions a queue oscillates, also for numbers of flows too large for packet
+simulation. They do not include single packets, time-outs or slow start.
 """

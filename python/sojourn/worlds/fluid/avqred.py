@@ -256,7 +256,7 @@ class _Run:
                         self.u[j] = other.rate / BITS * (other.least + (1 - other.least) * drawn)
 
     def _adapt(self) -> None:
-        """Adapt ARED's max_p: up at once, down after `PATIENCE` short queues in a row."""
+        """Adapt ARED's max_p: increase it immediately, decrease it after `PATIENCE` short queues in a row."""
         band = BAND * (self.high - self.low)
         v = np.where(self.averages, self.x, self.q)
         high, low = self.adapts & (v > TARGET + band), self.adapts & (v < TARGET - band)

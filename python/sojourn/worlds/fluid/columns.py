@@ -69,6 +69,7 @@ def _queue(found: Setting, solution: Solution) -> dict[str, Any]:
         **dict.fromkeys(TYPES["queue"], b""),
         "drops": [whole(refused), whole(early), 0, 0, 0],
         "marks": [0, whole(marked), 0, 0, 0],
+        "part_ns": 0,
         "name": FORWARD,
         "spec": str(found.spec),
         "limit_packets": round(limit),

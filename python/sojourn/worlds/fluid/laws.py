@@ -37,8 +37,8 @@ LAWS: dict[str, type[Law]] = {
 #: The reason why an algorithm has no law.
 REASONS = dict.fromkeys(
     ("codel", "cobalt"),
-    "has no mean field: when it drops depends on how long the delay has stayed above its target and on "
-    "the time since its own last drop, not on a probability that belongs to an average queue",
+    "has no mean field: its drops depend on how long the delay has stayed above target and on the time "
+    "since its last drop, not on a probability that is a function of the average queue",
 )
 
 #: Derived defaults, from the values so far, the place and the bytes of a packet.

@@ -8,9 +8,9 @@ drops, else 0:
     G(s) = -dq/dp,   L(s) = K(s) G(s) exp(-s T/2)
 
 K is the gain of the law (`sojourn.worlds.fluid.marking`, differentiated at the operating point), T its
-sampling period. Hollot et al. 2001 take e = 1 in A and in the queue's feedback and d = 0: G = (C^2/2N) e /
-((s + 2N/(R^2 C)) (s + 1/R)); `hollot=True` does too. A closed loop is stable if 1 + L(jw) does not wind
-around 0 (Nyquist; nothing in L is unstable by itself).
+sampling period. Hollot et al. 2001 set e = 1 in A and in the queue's feedback, and d = 0: G = (C^2/2N) e /
+((s + 2N/(R^2 C)) (s + 1/R)); `hollot=True` does the same. A closed loop is stable if 1 + L(jw) does not
+encircle 0 (Nyquist's criterion; L has no unstable poles).
 """
 
 from __future__ import annotations

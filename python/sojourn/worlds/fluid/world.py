@@ -12,7 +12,7 @@ from importlib import resources
 
 from sojourn.metrics import Metrics, compute, find
 from sojourn.record import Record
-from sojourn.worlds.base import Case, Executor, Made, News, Reduce
+from sojourn.worlds.base import Case, Completed, Executor, Made, Reduce
 from sojourn.worlds.fluid.columns import columns
 from sojourn.worlds.fluid.mgt import TOLERANCE, Solution
 from sojourn.worlds.fluid.system import Setting, setting
@@ -54,7 +54,7 @@ class Fluid:
         return metrics(record, reduce)
 
     def warnings(self, record: Record) -> list[str]:
-        """Return no warnings: they depend on the solution, not on the record."""
+        """Return no warnings: those of this world depend on the solution, not on the record."""
         return []
 
 
@@ -65,7 +65,7 @@ class Solving:
         self._settings, self._reduce = settings, reduce
         self._done = 0
 
-    def poll(self, timeout: float) -> News:
+    def poll(self, timeout: float) -> Completed:
         """Solve the next case."""
         index, found = self._done, next(self._settings, None)
         if found is None:
@@ -111,7 +111,7 @@ def metrics(record: Record, reduce: Reduce | None = None) -> Metrics:
 def _warnings(solution: Solution) -> list[str]:
     found = []
     if solution.error is not None and solution.error > TOLERANCE:
-        found.append(f"the queue still moves by {100 * solution.error:.0f} % when the step is halved")
+        found.append(f"the queue still changes by {100 * solution.error:.0f} % when the step is halved")
     window = float(solution.window[solution.measured].mean())
     if window < FEW_PACKETS:
         found.append(

@@ -1,4 +1,4 @@
-"""Addresses of a shell's link, from ranges that collide with no others: 198.18.0.0/15 and a ULA prefix.
+"""Addresses of a shell's link, from ranges that no network uses: 198.18.0.0/15 and a unique local prefix.
 
 A block's first address is the outside end, its second the inside end. The rest is for nested shells: each
 takes a sixteenth of the enclosing block, so that longest-prefix matching routes through all of them without

@@ -2,8 +2,8 @@
 
 The agent reads its job from stdin, one line of JSON (see ``jobs.py``), configures the namespace's TCP, opens
 sinks and servers and answers with a line. The next line on stdin is the start time; at the end the agent
-prints its results. If it cannot go on, it prints ``{"failed": REASON}`` instead of either and exits with code
-1. It exits when stdin is closed, so it never outlives its parent.
+prints its results. If it cannot continue, it prints ``{"failed": REASON}`` instead of either and exits with
+code 1. It exits when stdin is closed, so it never outlives its parent.
 """
 
 from __future__ import annotations

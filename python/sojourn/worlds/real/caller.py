@@ -19,7 +19,7 @@ class Caller:
     gid: int
 
     def become(self) -> None:
-        """Become this user for good."""
+        """Become this user permanently."""
         os.initgroups(self.name, self.gid)
         os.setgid(self.gid)
         os.setuid(self.uid)
@@ -39,7 +39,7 @@ def caller() -> Caller | None:
 
 @contextlib.contextmanager
 def given_to_caller(*places: Path) -> Iterator[None]:
-    """Give what is created at or below `places` to the user who called sudo, with missing parent folders."""
+    """Make new files at or below `places`, and new parent folders, belong to the user who called sudo."""
     user = caller()
     if user is None:
         yield
@@ -57,6 +57,6 @@ def given_to_caller(*places: Path) -> Iterator[None]:
 
 
 def _inodes(tops: Sequence[Path]) -> dict[Path, int]:
-    """Return every existing path at or below `tops` with its number, which a replaced file changes."""
+    """Return the inode number of every existing path at or below `tops`; a replaced file has another one."""
     every = (path for top in tops if top.exists() for path in (top, *top.rglob("*")))
     return {path: path.lstat().st_ino for path in every}

@@ -2,8 +2,8 @@
 
 The hypervisor gives an idle virtual processor to other guests and may schedule it again only after a tenth of
 a second. Hosts and gateway stall in that time, and the link is idle although its senders have data. A thread
-of the lowest priority on each processor prevents that; it should start early. Physical processors leave their
-idle states within a fraction of a millisecond, so they are not kept busy.
+of the lowest priority on each processor prevents that; it should start before the hosts. Physical processors
+leave their idle states within a fraction of a millisecond, so they are not kept busy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def has_quota(own: Path = OWN_GROUPS, groups: Path = GROUPS) -> bool:
     """Return whether a quota limits processor time, as in most containers: a busy loop would use it up."""
     lines = (
         own.read_text(encoding="utf-8").splitlines() if own.exists() else ()
-    )  # a kernel may have no groups
+    )  # the kernel may lack control groups
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):

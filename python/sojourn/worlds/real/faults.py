@@ -1,7 +1,7 @@
 """Errors that a host meets while it sends and receives.
 
-An error of the network, a time-out or a reset, is a result of the congestion that is measured. Any other one,
-such as a refused connection or the wrong answer of a server, shows that the testbed is broken.
+An error of the network (a time-out or a reset) is a result of the congestion that is measured. Any other
+error, such as a refused connection or a wrong answer of a server, shows that the testbed is broken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_WORDS = 20
 
 
 class BrokenTestbed(Exception):  # noqa: N818 - a state, not a misuse
-    """The host cannot go on: a part of it has ended, or could not be started."""
+    """The host cannot continue: a part of it has ended, or could not be started."""
 
 
 def how_ended(code: int) -> str:
@@ -40,7 +40,7 @@ class Faults:
         self._counts = dict.fromkeys(self._words, 0)
 
     def add(self, where: str, error: OSError) -> None:
-        """Record an error of what `where` describes."""
+        """Record an error; `where` describes the connection or server."""
         if self.end is not None and time.monotonic_ns() >= self.end:
             return
         kind = "network" if error.errno in OF_NETWORK else "testbed"

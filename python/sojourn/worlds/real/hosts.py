@@ -27,9 +27,9 @@ from sojourn.worlds.real.tun import Tun, open_tun
 DEVICE = "eth0"
 #: Directories that may be missing in a user's PATH.
 NGINX_PATHS = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
-#: An agent that has not answered for this time is regarded as broken, s.
+#: An agent that does not answer within this time is considered broken, s.
 PATIENCE = 60.0
-#: How the last line of a failed agent begins.
+#: Beginning of the last line of a failed agent.
 FAILED = '{"failed"'
 
 
@@ -164,7 +164,7 @@ def _send(agent: subprocess.Popen[str], what: Any) -> None:
         agent.stdin.write(json.dumps(what) + "\n")
         agent.stdin.flush()
     except BrokenPipeError:
-        pass  # it has ended, and has said why
+        pass  # it has ended after printing the reason
 
 
 def _receive(name: tuple[str, int], agent: subprocess.Popen[str], timeout: float) -> str:
@@ -179,7 +179,7 @@ def _receive(name: tuple[str, int], agent: subprocess.Popen[str], timeout: float
 
 
 def _failure(name: tuple[str, int], agent: subprocess.Popen[str], line: str | None = None) -> RunFailed:
-    """Return why an agent has ended; `line` is the last one that it printed."""
+    """Return the reason why an agent has ended; `line` is the last line that it printed."""
     assert agent.stdout is not None
     last = agent.stdout.readline() if line is None else line
     if last.startswith(FAILED):

@@ -1,7 +1,7 @@
-"""The two ends of a shell's link: a device in a new namespace, one outside of it, and the outside's routing.
+"""The two ends of a shell's link: a device in a new namespace, a device outside of it, and its routing.
 
-Outside is the namespace of this process if it may create a device there. An ordinary user may not: then
-outside is a second new namespace, in which only programs that this process starts can be reached.
+The outside end is in the namespace of this process if it may create a device there. For an ordinary user it
+is in a second new namespace, in which only programs that this process starts can be reached.
 """
 
 from __future__ import annotations
@@ -147,11 +147,9 @@ def _limits(outside: Namespace, is_host: bool, is_translated: bool) -> list[str]
             "devices on the host itself need root"
         ]
     if any(link["ifname"] == INSIDE for link in json.loads(outside.run(["ip", "-json", "link"]).stdout)):
-        return []  # inside another shell, which has printed its limits
+        return []  # inside another shell, which has printed the limits
     if is_translated:
         return []
     cures = [] if _forwards(outside) else ["sysctl -w net.ipv4.ip_forward=1"]
     cures += [] if shutil.which("nft") else ["installing nft (Debian: nftables)"]
-    return [
-        f"only this host can be reached, not what lies beyond it; for that it takes {' and '.join(cures)}"
-    ]
+    return [f"only this host can be reached, no networks beyond it; to enable them: {' and '.join(cures)}"]

@@ -1,4 +1,4 @@
-"""Mounts in a separate mount namespace: only its processes see them, and they end with the last of these."""
+"""Mounts in a separate mount namespace: only its processes see them, and they end with the last process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sojourn.worlds.real.namespace import CLONE_NEWNS, call, libc
 
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
 _MNT_DETACH = 2
-#: An existing directory that is hidden for a moment.
+#: An existing directory, hidden while the file system is mounted on it.
 _MOUNT_POINT = b"/proc"
 
 
@@ -26,9 +26,9 @@ def mount_proc() -> None:
 
 
 def enter_unnamed_folder() -> None:
-    """Change to an empty directory in memory that has no path: only this process and its children reach it.
+    """Change to an empty, unnamed directory in memory that only this process and its children can access.
 
-    It is a tmpfs that is mounted and at once detached, so it exists as long as one of them uses it. This
+    It is a tmpfs that is mounted and immediately detached, so it exists as long as one of them uses it. This
     process must have one thread only.
 
     Raises
@@ -47,7 +47,7 @@ def enter_unnamed_folder() -> None:
 
 
 def _make_private() -> None:
-    """Keep mounts in this namespace from other namespaces."""
+    """Prevent mounts of this namespace from propagating to other namespaces."""
     _mount(None, b"/", None, _MS_REC | _MS_PRIVATE)
 
 

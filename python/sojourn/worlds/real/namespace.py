@@ -97,7 +97,7 @@ def _remedy(error: OSError) -> str:
 def missing() -> str:
     """Return the requirement of real packets that this machine lacks, or an empty text.
 
-    No namespace is created, so that a kernel which refuses user namespaces is not detected here.
+    No namespace is created here, so a kernel that refuses user namespaces is not detected.
     """
     if not Path("/proc/self/ns/net").exists():
         return "this kernel has no network namespaces"
@@ -109,7 +109,7 @@ def missing() -> str:
 
 
 def check() -> None:
-    """Raise ``InputError`` if something is ``missing``."""
+    """Raise ``InputError`` if a requirement is ``missing``."""
     problem = missing()
     if problem:
         raise InputError("real packets", f"are not possible: {problem}")
@@ -151,7 +151,7 @@ class Namespace:
         return _in_thread(inside)
 
     def popen(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Start `command` inside (`options`: of ``subprocess.Popen``); killed when this process ends."""
+        """Start `command` inside with `options` of ``Popen``; it is killed when this process ends."""
 
         def prepare() -> None:
             self.enter()

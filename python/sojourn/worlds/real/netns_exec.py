@@ -26,14 +26,14 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
 @dataclass(frozen=True)
 class Command:
-    """What to run.
+    """The command to run, and how.
 
     Parameters
     ----------
     words : sequence of str
         The command and its arguments.
     environment : mapping
-        Its whole environment.
+        Its complete environment.
     user : Caller, optional
         The user to run it as; that of this process if None.
     is_silent : bool

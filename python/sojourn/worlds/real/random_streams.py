@@ -1,7 +1,7 @@
 """Random numbers of the real world's traffic: each depends only on the seed and its purpose.
 
-So two algorithms with the same seed get the same starts, sizes and gaps. The numbers differ from the
-simulator's.
+Two algorithms with the same seed therefore get the same starts, sizes and gaps. The numbers differ from those
+of the simulator.
 """
 
 from __future__ import annotations

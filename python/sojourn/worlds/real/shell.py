@@ -34,13 +34,13 @@ from sojourn.worlds.real.status_line import StatusLine
 SHELL_WORLD = "real"
 #: The names of the two ends; the queues are ``inside-outside`` and ``outside-inside``.
 ENDS = ("inside", "outside")
-#: How packets are counted; those of other protocols are "other".
+#: The traffic to which packets are assigned; those of other protocols are "other".
 TRAFFIC = (Match("tcp-flows", "tcp"), Match("udp-flows", "udp_cbr"))
 #: Interval between two updates of the status line, s.
 STEP = 0.25
 #: Time from SIGTERM to SIGKILL, s.
 KILL_DELAY = 3.0
-_FROM_KERNEL = 0x80  # SI_KERNEL: the terminal's Ctrl-C, which the program gets as well
+_FROM_KERNEL = 0x80  # SI_KERNEL: Ctrl-C at the terminal, which also reaches the program
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def run(
     process = NamespacedProcess(place.inside, Command(words, _environment(request, place), user))
     line = StatusLine(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
     try:
-        with prevent_cpu_idle() if command else contextlib.nullcontext():  # a prompt may be open for hours
+        with prevent_cpu_idle() if command else contextlib.nullcontext():  # a prompt may stay open for hours
             stopped = _attend(process, watched, line)
     finally:
         if line is not None:

@@ -1,7 +1,7 @@
 """A status line of a running link: the last line of the terminal, or the title of its window.
 
-The output of a program scrolls above the last line. A shell may start an editor, which needs the whole
-screen; there the title is used.
+The output of a program scrolls above the last line. An interactive shell may start an editor, which needs the
+whole screen, so the title is used instead.
 """
 
 from __future__ import annotations

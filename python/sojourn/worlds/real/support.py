@@ -34,6 +34,8 @@ def check(scenario: Scenario) -> None:
         refuse("conventions", f"= {scenario.conventions!r} is not possible", "default, linux")
     if scenario.trace.cwnd:
         refuse("trace.cwnd", "is not possible: the kernel does not report each change", "false")
+    if scenario.drain is not False:
+        refuse("drain", "is not possible", "false")
     _check_tcp("tcp", scenario.tcp, refuse)
     headers: set[int] = set()
     web: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """Web traffic: nginx on one side, sessions that fetch objects on the other.
 
 Every object uses its own connection (HTTP/1.0). An object is a byte range of one large sparse file. nginx's
-files are in memory, in a directory without a path: no other process can change or leave them. A limit on a
+files are in memory, in a directory without a path, so no other process can change them. A limit on a
 connection's rate is enforced by reading no faster, so that the receive window limits the sender. Only the
 client aborts transfers: nginx's time-outs (a minute without progress) are disabled.
 """
@@ -74,7 +74,7 @@ class Server:
             return one.connect_ex(("127.0.0.1", port)) == 0
 
     def watch(self, loop: Loop) -> None:
-        """Let the loop raise ``BrokenTestbed`` when nginx ends."""
+        """Make the loop raise ``BrokenTestbed`` when nginx ends."""
         loop.watch(os.pidfd_open(self.process.pid), READ, self._ended)
 
     def _ended(self, _events: int) -> None:

@@ -17,7 +17,7 @@ from sojourn.errors import RunFailed
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
-from sojourn.worlds.base import Case, Executor, Made, News, Reduce, measure
+from sojourn.worlds.base import Case, Completed, Executor, Made, Reduce, measure
 from sojourn.worlds.real.columns import Hosts, columns
 from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
 from sojourn.worlds.real.gateway import FORWARD, Gateway, Host, Link, Match, run_warnings, stall_warning
@@ -77,7 +77,7 @@ class Measuring:
         self._progress = 0.0
         self._steps = self._all(layouts, reduce)
 
-    def _all(self, layouts: Iterator[Layout], reduce: Reduce | None) -> Generator[News]:
+    def _all(self, layouts: Iterator[Layout], reduce: Reduce | None) -> Generator[Completed]:
         with prevent_cpu_idle():
             for index, found in enumerate(layouts):
                 steps = measuring(found)
@@ -95,13 +95,13 @@ class Measuring:
                 self._progress = index + 1.0
                 yield [(index, result)]
 
-    def poll(self, timeout: float) -> News:
+    def poll(self, timeout: float) -> Completed:
         """Continue for about `timeout` seconds at most; return the run that finished, if any."""
         deadline = time.monotonic() + timeout
-        news = next(self._steps, [])
-        while not news and time.monotonic() < deadline:
-            news = next(self._steps, [])
-        return news
+        completed = next(self._steps, [])
+        while not completed and time.monotonic() < deadline:
+            completed = next(self._steps, [])
+        return completed
 
     def progress(self) -> float:
         """Return the number of finished runs, plus the completed share of the one in progress."""

@@ -24,13 +24,14 @@ from sojourn import algorithms as own
 from sojourn.errors import InputError, RunFailed
 from sojourn.metrics import metrics_version
 from sojourn.record.columns import TRACE_TABLES
-from sojourn.worlds.base import Made, News, Reduce, Running, WorkerDied
+from sojourn.worlds.base import Completed, Made, Reduce, Running, WorkerDied
 from sojourn.worlds.simulated.executors import Job, cores, measured
+from sojourn.worlds.simulated.memory import SHARE, refusal, run_limit, trace_limit
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-#: Seconds of work per chunk: enough to hide the scheduler's overhead, few enough to lose.
+#: Seconds of work per chunk: much more than the scheduler's overhead, and a small loss if a worker dies.
 WORK = 3.0
 MOST = 1000
 AHEAD = 2
@@ -68,13 +69,13 @@ class Dask:
     def start(
         self, jobs: Iterator[Job], reduce: Reduce | None, samples: bool, isolated: bool = False
     ) -> Running:
-        """Start the jobs; a worker that dies harms no other run in any case."""
+        """Start the jobs; `isolated` has no effect, since the death of a worker never affects other runs."""
         if self._client is None:
             self._client = self._connect()
         return _Chunks(self._client, jobs, reduce, samples)
 
     def close(self) -> None:
-        """Leave the cluster; one of our own ends."""
+        """Disconnect from the cluster; stop it if this object started it."""
         client, self._client = self._client, None
         if client is not None:
             _leave(client)
@@ -116,10 +117,10 @@ class Dask:
 
 @functools.cache
 def _client() -> type[Client]:
-    """Return Dask's client without its finalizer.
+    """Return Dask's client class without its finalizer.
 
-    The garbage collector may call the finalizer in a thread that another client waits for; closing a client
-    takes the lock that the other one holds: a deadlock. Even a client whose constructor failed has one.
+    The garbage collector may call the finalizer in a thread that another client waits for. Closing a client
+    takes the lock that the other one holds: a deadlock. This happens even if its constructor failed.
     """
     from distributed import Client
 
@@ -154,7 +155,7 @@ def _checked(client: Client) -> Client:
 
 def _other(found: object) -> str:
     if not isinstance(found, dict):
-        return f"has no sojourn that works ({found})"
+        return f"has no working sojourn ({found})"
     if found["core"] != _core.CORE_VERSION:
         return f"has another core, {found['core']}"
     return "has another version of the metrics"
@@ -176,18 +177,22 @@ def work(
     reduce: Reduce | None,
     samples: bool,
 ) -> tuple[list[Made | Exception], float]:
-    """Make the runs of a chunk, on a worker; return what came of each, and the seconds that it took."""
-    if version() != expected:  # a worker that came later
+    """Execute the runs of a chunk on a worker; return the result of each, and the time in seconds."""
+    if version() != expected:  # a worker that joined after the check
         raise RuntimeError(_other(version()))
     for name, source in sources:
         own.adopt(name, source)
     begun = time.perf_counter()
     found: list[Made | Exception] = []
+    limit = _limit()
     for plan, seed in jobs:
-        batch = _core.Batch([(plan, seed)], 1)
-        while not (news := batch.poll(1.0)):
+        if reason := refusal(plan, limit):
+            found.append(reason)
+            continue
+        batch = _core.Batch([(plan, seed)], 1, trace_limit(limit))
+        while not (completed := batch.poll(1.0)):
             pass
-        result = news[0][1]
+        result = completed[0][1]
         if not isinstance(result, Exception):
             metrics = measured(plan, result, reduce)
             result = Made(result if samples else _without_samples(result), metrics)
@@ -195,12 +200,22 @@ def work(
     return found, time.perf_counter() - begun
 
 
+def _limit() -> int | None:
+    """Return the bytes that a run may take on this worker: of the machine's memory, and of Dask's limit."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    threads = worker.state.nthreads
+    found = [run_limit(threads), int(SHARE * (worker.memory_manager.memory_limit or 0)) // threads]
+    return min((limit for limit in found if limit), default=None)
+
+
 def _without_samples(data: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in ("series", *TRACE_TABLES)}
 
 
 class _Chunks:
-    """Jobs that go out in chunks and come back."""
+    """Jobs that are sent to the cluster in chunks."""
 
     def __init__(
         self,
@@ -213,19 +228,19 @@ class _Chunks:
 
         self._client, self._source = client, jobs
         self._with = (reduce, samples)
-        #: Jobs that are out.
+        #: Jobs in flight, by index.
         self._jobs: dict[int, Job] = {}
         self._taken = 0
         #: Runs of chunks that lost several workers; each is repeated alone at the end.
         self._suspects: deque[int] = deque()
         self._alone = False
-        self._out: dict[Future, list[int]] = {}
-        self._back = as_completed()
+        self._in_flight: dict[Future, list[int]] = {}
+        self._finished = as_completed()
         self._done = 0
         #: Seconds per run; unknown until the first chunks, of one run each, have finished.
         self._seconds: float | None = None
-        #: Time at which the last worker was lost.
-        self._deserted: float | None = None
+        #: Time since which there has been no worker, s of the monotonic clock.
+        self._no_workers_since: float | None = None
 
     def _size(self) -> int:
         if self._seconds is None:
@@ -233,31 +248,31 @@ class _Chunks:
         return max(1, min(MOST, math.floor(WORK / max(self._seconds, 1e-9))))
 
     def _threads(self) -> int:
-        """Return how many there are now; fail if there have been none for long."""
+        """Return the number of threads of all workers; fail after `NO_WORKERS_S` without any."""
         found: int = sum(self._client.nthreads().values())
         now = time.monotonic()
         if found:
-            self._deserted = None
-        elif self._deserted is None:
-            self._deserted = now
-        elif now - self._deserted > NO_WORKERS_S:
+            self._no_workers_since = None
+        elif self._no_workers_since is None:
+            self._no_workers_since = now
+        elif now - self._no_workers_since > NO_WORKERS_S:
             raise RunFailed(
-                f"the Dask cluster has had no worker for {NO_WORKERS_S:g} s; "
-                "what is done is kept: type the same again when it has"
+                f"the Dask cluster has had no worker for {NO_WORKERS_S:g} s; finished runs are kept: "
+                "repeat the command when it has workers"
             )
         return found
 
     def _feed(self) -> None:
-        """Keep every worker busy, and no more: results come in before new work goes out."""
+        """Send chunks until every worker has one in progress and, with a known run time, one in reserve."""
         threads = max(1, self._threads())
         ahead = threads * (1 if self._seconds is None else AHEAD)
-        while len(self._out) < ahead:
-            # The end is shared evenly.
+        while len(self._in_flight) < ahead:
+            # The last runs are divided evenly among the workers.
             size = min(self._size(), math.ceil(operator.length_hint(self._source, MOST) / threads))
             if not (indices := self._take_jobs(max(1, size))):
                 break
             self._send(indices)
-        if self._suspects and not self._out:
+        if self._suspects and not self._in_flight:
             self._alone = True
             self._send([self._suspects.popleft()])
 
@@ -275,52 +290,50 @@ class _Chunks:
             sorted({name for plan in {plan for plan, _ in jobs} for name in own.names_in(plan)})
         )
         if sources is None:
-            raise InputError(
-                "dask", "cannot carry an algorithm that only this process knows", "one in a file"
-            )
+            raise InputError("dask", "cannot run an algorithm that is not in a file", "file.py:Class")
         future = self._client.submit(work, jobs, version(), sources, *self._with, pure=False)
-        self._out[future] = indices
-        self._back.add(future)
+        self._in_flight[future] = indices
+        self._finished.add(future)
 
-    def poll(self, timeout: float) -> News:
+    def poll(self, timeout: float) -> Completed:
         self._feed()
-        if not self._out:
+        if not self._in_flight:
             return []
-        news: News = []
+        completed: Completed = []
         deadline = time.monotonic() + timeout
-        while not news and time.monotonic() < deadline:
-            if self._back.queue.empty():
+        while not completed and time.monotonic() < deadline:
+            if self._finished.queue.empty():
                 time.sleep(0.005)
-            for future in self._back.next_batch(block=False):
-                news += self._take(future)
+            for future in self._finished.next_batch(block=False):
+                completed += self._take(future)
         self._feed()
-        return news
+        return completed
 
-    def _take(self, future: Future) -> News:
+    def _take(self, future: Future) -> Completed:
         from distributed import CancelledError, KilledWorker
 
-        indices = self._out.pop(future)
+        indices = self._in_flight.pop(future)
         try:
             error = future.exception()
         except CancelledError:
-            raise RunFailed("the Dask cluster is gone; what is done is kept: type the same again") from None
+            raise RunFailed("the Dask cluster was lost; finished runs are kept: repeat the command") from None
         if error is None:
             results, seconds = future.result()
-            self._learn(seconds / len(indices))
+            self._update_seconds(seconds / len(indices))
         elif not isinstance(error, KilledWorker):
             raise error
         elif not self._alone:
             self._suspects.extend(indices)
             return []
         else:
-            results = [WorkerDied("every worker that tried it died")]
+            results = [WorkerDied("every worker that executed it died")]
         future.release()
         self._done += len(indices)
         for index in indices:
             del self._jobs[index]
         return list(zip(indices, results, strict=True))
 
-    def _learn(self, seconds: float) -> None:
+    def _update_seconds(self, seconds: float) -> None:
         before = self._seconds
         self._seconds = seconds if before is None else (1 - WEIGHT) * before + WEIGHT * seconds
 
@@ -331,5 +344,5 @@ class _Chunks:
         self._source = iter(())
         self._suspects.clear()
         with contextlib.suppress(Exception):
-            self._client.cancel(list(self._out))
-        self._out.clear()
+            self._client.cancel(list(self._in_flight))
+        self._in_flight.clear()

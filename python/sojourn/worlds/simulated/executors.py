@@ -4,8 +4,8 @@
 ``Serial`` executes one run after the other, ``Local`` uses all cores of this machine, and ``sojourn.Dask``
 any number of machines. The results do not depend on the executor.
 
-On this machine a run goes one of three ways: into a native thread of the core, into a worker process
-(`processes`), or, for a class that only this process knows, into this thread.
+On this machine a run is executed by one of three backends: a native thread of the core, a worker process
+(`processes`), or, for a class that is not in a file, the calling thread.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from sojourn import algorithms as own
 from sojourn.arguments import whole
 from sojourn.metrics import Metrics
 from sojourn.record import Record
-from sojourn.worlds.base import Made, News, Reduce, Running, measure, parsed
-from sojourn.worlds.simulated.memory import trace_limit
+from sojourn.worlds.base import Completed, Made, Reduce, Running, measure, parsed
+from sojourn.worlds.simulated.memory import refusal, run_limit, trace_limit
 from sojourn.worlds.simulated.processes import Processes
 
 #: A plan as the core reads it, and a seed.
 Job = tuple[str, int]
-#: Work that waits beside the runs in progress, so that no core waits for this thread: s, and runs at most.
+#: Runs queued besides those in progress, so that no core waits for this thread: seconds of work, and maximum.
 AHEAD_S = 0.1
 MOST_AHEAD = 64
 
 
 def measured(plan_json: str, data: Mapping[str, Any], reduce: Reduce | None) -> Metrics:
-    """Return the metrics of a record as the core gave it."""
+    """Return the metrics of a record in the core's form."""
     return measure(Record(data, parsed(plan_json)), reduce)
 
 
@@ -75,27 +75,27 @@ class Local:
         self, jobs: Iterator[Job], reduce: Reduce | None, samples: bool, isolated: bool = False
     ) -> Running:
         """Start the jobs."""
-        return _Here(jobs, reduce, self.workers, isolated)
+        return _LocalRuns(jobs, reduce, self.workers, isolated)
 
     def close(self) -> None:
         """Do nothing: there are no resources to release."""
 
 
 class Serial:
-    """One run after the other, in this thread: the plainest way, for looking at what happens."""
+    """One run after the other, in the calling thread; for debugging."""
 
     def start(
         self, jobs: Iterator[Job], reduce: Reduce | None, samples: bool, isolated: bool = False
     ) -> Running:
         """Start the jobs."""
-        return _Here(jobs, reduce, 1, isolated, serial=True)
+        return _LocalRuns(jobs, reduce, 1, isolated, serial=True)
 
     def close(self) -> None:
         """Do nothing: there are no resources to release."""
 
 
-class _Way(Protocol):
-    """One way to execute runs."""
+class _Backend(Protocol):
+    """A method of executing runs."""
 
     def add(self, index: int, job: Job) -> None: ...
     def poll(self, timeout: float) -> list[tuple[int, Any]]: ...
@@ -125,8 +125,8 @@ class _Threads:
         self._batch.cancel()
 
 
-class _InTurn:
-    """The calling thread: the next run is made when there is a `poll`."""
+class _CallingThread:
+    """The calling thread: each `poll` executes one run."""
 
     def __init__(self, limit: int | None) -> None:
         self._todo: deque[tuple[int, Job]] = deque()
@@ -151,16 +151,19 @@ class _InTurn:
         self._todo.clear()
 
 
-class _Here:
-    """Runs on this machine; a job is taken when a worker is free, and a few more if runs are short."""
+class _LocalRuns:
+    """Runs on this machine; a job is taken when a worker is free, and a few in advance if runs are short."""
 
     def __init__(
         self, jobs: Iterator[Job], reduce: Reduce | None, workers: int, isolated: bool, serial: bool = False
     ) -> None:
         self._jobs, self._reduce = jobs, reduce
         self._workers, self._isolated, self._serial = workers, isolated, serial
-        self._limit = trace_limit(min(workers, max(1, operator.length_hint(jobs, workers))))
-        self._ways: dict[str, _Way] = {}
+        self._memory = run_limit(min(workers, max(1, operator.length_hint(jobs, workers))))
+        self._limit = trace_limit(self._memory)
+        #: Runs that were not started.
+        self._refused: Completed = []
+        self._backends: dict[str, _Backend] = {}
         #: Plan of each run in progress.
         self._open: dict[int, str] = {}
         self._taken = self._done = 0
@@ -172,38 +175,44 @@ class _Here:
         rate = self._done / max(1e-9, time.monotonic() - self._begun)
         return min(MOST_AHEAD, int(AHEAD_S * rate))
 
-    def _way(self, plan: str) -> _Way:
-        """Return the way for a run.
+    def _backend(self, plan: str) -> _Backend:
+        """Return the backend for a run.
 
-        After the first class in Python all runs that can go into processes do: threads would compete.
+        After the first algorithm in Python all later runs use worker processes, because threads would compete
+        with them.
         """
         names = own.names_in(plan)
         if (names and own.shipped(sorted(names)) is None) or (self._serial and not self._isolated):
-            return self._ways.setdefault("here", _InTurn(self._limit))
-        if names or self._isolated or "processes" in self._ways:
-            if "processes" not in self._ways:
-                self._ways["processes"] = Processes(self._workers, self._limit)
-            return self._ways["processes"]
-        if "threads" not in self._ways:
-            self._ways["threads"] = _Threads(self._workers, self._limit)
-        return self._ways["threads"]
+            return self._backends.setdefault("here", _CallingThread(self._limit))
+        if names or self._isolated or "processes" in self._backends:
+            if "processes" not in self._backends:
+                self._backends["processes"] = Processes(self._workers, self._limit)
+            return self._backends["processes"]
+        if "threads" not in self._backends:
+            self._backends["threads"] = _Threads(self._workers, self._limit)
+        return self._backends["threads"]
 
     def _fill(self) -> None:
-        while len(self._open) < self._workers + self._ahead():
+        while not self._refused and len(self._open) < self._workers + self._ahead():
             job = next(self._jobs, None)
             if job is None:
                 return
-            self._open[self._taken] = job[0]
-            self._way(job[0]).add(self._taken, job)
+            if reason := refusal(job[0], self._memory):
+                self._refused.append((self._taken, reason))
+            else:
+                self._open[self._taken] = job[0]
+                self._backend(job[0]).add(self._taken, job)
             self._taken += 1
 
-    def poll(self, timeout: float) -> News:
+    def poll(self, timeout: float) -> Completed:
         self._fill()
-        if not self._open:
-            return []
-        ways = list(self._ways.values())
-        found = [one for way in ways[1:] for one in way.poll(0.0)]
-        found += ways[0].poll(0.0 if found else timeout if len(ways) == 1 else min(timeout, 0.01))
+        if self._refused or not self._open:
+            refused, self._refused = self._refused, []
+            self._done += len(refused)
+            return refused
+        backends = list(self._backends.values())
+        found = [one for backend in backends[1:] for one in backend.poll(0.0)]
+        found += backends[0].poll(0.0 if found else timeout if len(backends) == 1 else min(timeout, 0.01))
         return [(index, self._measured(self._open.pop(index), result)) for index, result in found]
 
     def _measured(self, plan: str, result: Any) -> Made | Exception:
@@ -216,8 +225,8 @@ class _Here:
             return MemoryError("there is not enough memory to compute its metrics")
 
     def progress(self) -> float:
-        return self._done + sum(way.progress() for way in self._ways.values())
+        return self._done + sum(backend.progress() for backend in self._backends.values())
 
     def cancel(self) -> None:
-        for way in self._ways.values():
-            way.cancel()
+        for backend in self._backends.values():
+            backend.cancel()

@@ -1,9 +1,9 @@
-"""Runs in worker processes: for algorithms in Python, which threads of one process would run serially (GIL),
-and for runs that may end their process.
+"""Executes runs in worker processes.
 
-Each worker executes one run after the other. If it dies, or its run makes no progress for long, its run is
-repeated once, after all others; a second time the run fails with `WorkerDied`. Ctrl-C, or the deletion of the
-object, kills the workers; finished runs are in the parent's store.
+Algorithms in Python need them because the GIL would serialize threads, and suspect runs because they may end
+their process. Each worker executes one run after the other. If it dies, or its run makes no progress for
+`STALL_S`, the run is repeated once, after all others; the second time it fails with `WorkerDied`. Ctrl-C, or
+the deletion of the object, kills the workers; finished runs are in the parent's store.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Job = tuple[str, int]
 MOST_DEATHS = 2
 #: Time without any progress of virtual time (s) after which a worker is killed.
 STALL_S = 600.0
-#: The environment variable with another value of it.
+#: The environment variable that overrides it.
 STALL = "SOJOURN_STALL_S"
-#: The most that one look at the workers counts as waiting (s): this process may itself have been stopped.
-LOOK_S = 1.0
+#: Limit of the waiting time that one poll adds (s), since this process may itself have been suspended.
+POLL_S = 1.0
 
 
 def stall_seconds() -> float:
@@ -52,14 +52,15 @@ def stall_seconds() -> float:
 
 
 class _Worker:
-    """One process and the pipe to it; it is sent the next job when it has answered the last."""
+    """One process and the pipe to it; it gets the next job after its answer to the last one."""
 
     def __init__(self) -> None:
         from multiprocessing import Pipe
 
         self.pipe, theirs = Pipe()
         words = [sys.executable, "-m", "sojourn.worlds.simulated.worker", str(theirs.fileno())]
-        # Prints of handlers are no result: standard error. Ctrl-C is the parent's: a group of its own.
+        # Output of handlers is not a result, so it goes to standard error. The process group of its own keeps
+        # Ctrl-C from the worker: the parent handles it.
         self.process = subprocess.Popen(
             words,
             pass_fds=[theirs.fileno()],
@@ -69,7 +70,7 @@ class _Worker:
             process_group=0,
         )
         theirs.close()
-        #: Names of the classes that it has.
+        #: Names of the classes that the worker has loaded.
         self.has: set[str] = set()
         self.job: int | None = None
         self.share = self.waited = 0.0
@@ -82,7 +83,7 @@ class _Worker:
 
 def _environment() -> dict[str, str]:
     """Return the environment of a worker: it must find the same package and modules."""
-    path = os.pathsep.join(one or os.getcwd() for one in sys.path)  # noqa: PTH109 - as sys.path means it
+    path = os.pathsep.join(one or os.getcwd() for one in sys.path)  # noqa: PTH109 - an empty entry of sys.path is the working directory
     return {**os.environ, "PYTHONPATH": path}
 
 
@@ -92,7 +93,7 @@ class Processes:
     Parameters
     ----------
     workers : int
-        The most processes at a time.
+        Maximum number of processes.
     trace_limit : int or None
         Bytes that the traces of a run may take.
     """
@@ -103,7 +104,7 @@ class Processes:
         self._todo: deque[int] = deque()
         self._deaths: Counter[int] = Counter()
         self._workers: list[_Worker] = []
-        self._looked = time.monotonic()
+        self._polled = time.monotonic()
 
     def add(self, index: int, job: Job) -> None:
         """Add a job."""
@@ -112,29 +113,29 @@ class Processes:
         self._feed()
 
     def poll(self, timeout: float) -> list[tuple[int, Any]]:
-        """Return what finished since the last call: index of the job, and its record or the exception."""
+        """Return the jobs that finished since the last call: index, and record or exception."""
         from multiprocessing.connection import wait
 
-        news: list[tuple[int, Any]] = []
+        completed: list[tuple[int, Any]] = []
         deadline = time.monotonic() + timeout
-        while not news and (busy := [worker for worker in self._workers if worker.job is not None]):
+        while not completed and (busy := [worker for worker in self._workers if worker.job is not None]):
             ready = wait([worker.pipe for worker in busy], max(0.0, deadline - time.monotonic()))
             for worker in busy:
                 if worker.pipe in ready:
-                    news += self._hear(worker)
-            news += self._watch()
+                    completed += self._receive(worker)
+            completed += self._watch()
             self._feed()
             if time.monotonic() >= deadline:
                 break
-        return news
+        return completed
 
-    def _hear(self, worker: _Worker) -> list[tuple[int, Any]]:
+    def _receive(self, worker: _Worker) -> list[tuple[int, Any]]:
         index = worker.job
         assert index is not None
         try:
             message = worker.pipe.recv()
         except (EOFError, OSError):
-            return self._bury(worker, _cause(worker.process.wait()))
+            return self._worker_ended(worker, _cause(worker.process.wait()))
         except MemoryError:
             self._remove(worker)
             message = MemoryError("there is not enough memory to receive its record")
@@ -147,18 +148,20 @@ class Processes:
         return [(index, message)]
 
     def _watch(self) -> list[tuple[int, Any]]:
-        """Kill the workers that have made no progress for too long."""
+        """Kill the workers whose run has made no progress for `STALL_S`."""
         now = time.monotonic()
-        passed, self._looked = min(now - self._looked, LOOK_S), now
-        news: list[tuple[int, Any]] = []
+        passed, self._polled = min(now - self._polled, POLL_S), now
+        completed: list[tuple[int, Any]] = []
         for worker in [worker for worker in self._workers if worker.job is not None]:
             worker.waited += passed
             if worker.waited > self._stall:
-                news += self._bury(worker, f"made no progress for {self._stall:g} s and was killed")
-        return news
+                completed += self._worker_ended(
+                    worker, f"made no progress for {self._stall:g} s and was killed"
+                )
+        return completed
 
-    def _bury(self, worker: _Worker, cause: str) -> list[tuple[int, Any]]:
-        """Remove a worker that ended; its run is repeated after all others, or has failed."""
+    def _worker_ended(self, worker: _Worker, cause: str) -> list[tuple[int, Any]]:
+        """Remove a worker that ended; its run is repeated after all others, or fails."""
         index = worker.job
         assert index is not None
         self._remove(worker)
@@ -186,7 +189,7 @@ class Processes:
             plan, seed = self._jobs[worker.job]
             missing = sorted(set(own.names_in(plan)) - worker.has)
             worker.has.update(missing)
-            # A worker that has died is found out when it is heard.
+            # The death of a worker is detected when its pipe is read.
             with contextlib.suppress(OSError):
                 worker.pipe.send((own.shipped(missing) or [], plan, seed, self._trace_limit))
 
@@ -195,7 +198,7 @@ class Processes:
         return sum(worker.share for worker in self._workers if worker.job is not None)
 
     def cancel(self) -> None:
-        """Kill the workers; what has not finished never will."""
+        """Kill the workers; unfinished runs are lost."""
         self._todo.clear()
         while self._workers:
             self._workers.pop().kill()

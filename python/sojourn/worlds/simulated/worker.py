@@ -19,7 +19,7 @@ INTERVAL = 0.1
 
 
 def main(pipe: Connection) -> None:
-    """Work until there is nothing more to do."""
+    """Execute jobs until the connection is closed."""
     with contextlib.suppress(EOFError, OSError):
         while True:
             sources, plan, seed, trace_limit = pipe.recv()

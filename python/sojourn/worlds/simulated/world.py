@@ -14,7 +14,7 @@ from sojourn.worlds.simulated.executors import Local
 
 
 class Simulated:
-    """The simulated world; the core's version is its own."""
+    """The simulated world; its version is that of the core."""
 
     seeded = True
     seeded_queue = True
@@ -22,7 +22,7 @@ class Simulated:
     has_packets = True
 
     def version(self) -> str:
-        """Return nothing: the core's version says it all."""
+        """Return an empty text: the version of the core is already part of the id of a run."""
         return ""
 
     def supports(self, cases: Sequence[Case]) -> None:
@@ -37,7 +37,7 @@ class Simulated:
         executor: Executor | None,
         isolated: bool = False,
     ) -> Running:
-        """Start the runs on all cores, or on what `executor` stands for."""
+        """Start the runs on the cores of this machine, or on `executor`."""
         return (executor or Local(workers)).start(_Jobs(cases), reduce, samples, isolated)
 
     def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:
@@ -45,12 +45,12 @@ class Simulated:
         return measure(record, reduce)
 
     def warnings(self, record: Record) -> list[str]:
-        """Return what makes the figures of a record doubtful."""
+        """Return reasons to doubt the results of a record, one sentence each."""
         return diagnose(record)
 
 
 class _Jobs:
-    """Cases as the core takes them: plan and seed."""
+    """Cases in the core's form: plan and seed."""
 
     def __init__(self, cases: Iterator[Case]) -> None:
         self._cases = cases

@@ -1,0 +1,93 @@
+"""`sojourn new`: each template is a valid scenario, options reach the file, nothing is overwritten.
+
+Mutants seen to fail: the file opened with "w"; the reverse rate left out; the path of the example kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from sojourn import _core, templates
+from support import Cli
+
+
+@pytest.mark.parametrize("name", templates.names())
+def test_a_template_is_a_scenario_that_the_simulator_takes(name: str, cli: Cli, tmp_path: Path) -> None:
+    done = cli("new", "mine.toml", "--template", name)
+    assert done.returncode == 0, done.stderr
+    assert "try: sojourn compare mine.toml" in done.stderr
+    text = (tmp_path / "mine.toml").read_text()
+    assert text.startswith("# ")
+    assert "examples/" not in text
+    if name == templates.HOME or "#   sojourn" in text:
+        assert "mine.toml" in text.partition("\nname =")[0]
+    _core.check(sojourn.load(tmp_path / "mine.toml").plan_json())
+
+
+def test_options_reach_the_scenario(cli: Cli, tmp_path: Path) -> None:
+    words = (
+        "--rate 80/8mbit --rtt 44ms --flows 2 --uploads 0 --no-web --call --aqm codel --ecn --variant reno"
+    )
+    done = cli("new", "a.toml", *words.split())
+    assert done.returncode == 0, done.stderr
+    plan = sojourn.load(tmp_path / "a.toml").plan()
+    dumbbell = plan["topology"]["dumbbell"]
+    assert (dumbbell["rate"], dumbbell["reverse_rate"], dumbbell["delay"]) == (
+        80_000_000,
+        8_000_000,
+        22_000_000,
+    )
+    assert dumbbell["queue"] == {"limit": "2000000B", "aqm": "codel", "ecn": True}
+    assert dumbbell["reverse_queue"] == {"limit": "200000B", "aqm": "codel", "ecn": True}
+    assert [one["name"] for one in plan["traffic"]] == ["download", "call", "call-up"]
+    assert plan["traffic"][0]["count"] == 2
+    assert plan["traffic"][0]["kind"]["tcp"]["options"]["variant"] == "reno"
+    assert (
+        "# A home link: 80Mbit/s down, 8Mbit/s up, base round-trip time 44ms."
+        in (tmp_path / "a.toml").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--template", "l5s"], "'l5s' is not a template (did you mean l4s?)"),
+        (["--template", "l4s", "--ecn"], "--ecn does not apply to the template 'l4s'"),
+        (["--rate", "100"], "--rate = '100' has no unit"),
+        (["--rate", "100/20mbps"], "which may mean bytes"),
+        (["--rtt", "30"], "--rtt = '30' has no unit"),
+        (["--aqm", "cake"], "did you mean fq_codel?"),
+        (["--aqm", 'red"'], "is not an algorithm"),
+        (["--flows", "0", "--uploads", "0", "--no-web", "--no-call"], "traffic is missing"),
+        (["--variant", "bbr"], "did you mean cubic?"),
+    ],
+)
+def test_wrong_options_write_nothing(words: list[str], expected: str, cli: Cli, tmp_path: Path) -> None:
+    done = cli("new", "a.toml", *words)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_is_never_overwritten(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "home.toml").write_text("mine")
+    done = cli("new", "home.toml")
+    assert done.returncode == 2
+    assert "home.toml exists" in done.stderr
+    assert (tmp_path / "home.toml").read_text() == "mine"
+
+
+def test_the_list_has_every_template(cli: Cli) -> None:
+    done = cli("new", "--list")
+    assert all(f"\n {name} " in done.stdout for name in templates.names())
+
+
+def test_a_comparison_without_algorithms_has_the_usual_ones(cli: Cli) -> None:
+    assert cli("new", "home.toml", "--aqm", "pie", "--no-web").returncode == 0
+    done = cli("compare", "home.toml", "--seeds", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    for name in ("droptail", "pie", "codel", "fq_codel"):
+        assert f'"{name}"' in done.stdout
