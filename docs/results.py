@@ -3,8 +3,8 @@
 Each folder is one that ``sojourn reproduce`` wrote in a full run. Its summary with its figures, verdicts and
 published numbers are copied; the list in ``docs/results/README.md`` is written again from all papers in the
 folder. A paper may have two runs, one with real hosts: ``claims.csv`` combines the rows of both worlds, the
-other files are kept for each. Every call recomputes the column ``standing``, the verdict over all readings,
-from the stored verdicts and the stored search.
+other files are kept for each. With every call the column ``standing``, the verdict over all readings, is
+recomputed from the stored verdicts and the stored search.
 """
 
 from __future__ import annotations

@@ -466,7 +466,7 @@ def test_sweep_status_and_dry_run(cli: Cli, small_file: Path, tmp_path: Path) ->
         (["-P", "queue.limit", "10p"], "is not a range"),
         (["-L", "queue.limt", "10p"], "did you mean limit"),
         (["--metric", "dealy", "--seeds", "1"], "metric = 'dealy' is not a metric"),
-        (["--metric", "page_time_p50_s", "--seeds", "1"], "'page_time_p50_s' was not measured"),
+        (["--metric", "page_time_p50_s", "--seeds", "1"], "'page_time_p50_s' has no value here"),
         (["--sbatch", "2", "--shard", "1/2"], "one of the two"),
         (["extra"], "extra is one argument too many"),
     ],

@@ -84,7 +84,7 @@ QUESTIONS = (
         "Does a fifth of unresponsive traffic leave it stable, in packets (Theorems 4 and 5)?",
         ("RAQM-53", "RAQM-54"),
         "Yes.",
-        "Mostly: under one static gain of four and one adaptive of three it varies over a quarter more.",
+        "Mostly: under one static gain of four and one adaptive of three the rate varies a quarter more.",
     ),
     Question(
         "Does it have fewer drops and more goodput at an equal mean queue?",
