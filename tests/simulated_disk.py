@@ -1,4 +1,4 @@
-"""A disk in memory that fails, for simulations of the study layer (`test_faults`).
+"""An in-memory disk with faults, for simulations of the study layer (`test_faults`).
 
 `Medium` is the file system: the data that processes see, and the data that survive a power cut. A name in a
 folder survives after `sync_folder`, the content of a file after `sync`; of later changes a random part

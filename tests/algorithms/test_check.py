@@ -20,11 +20,11 @@ NAMES = [one["name"] for one in _core.algorithms()]
 SCHEDULERS = ["fq_codel", "fq_pie", "dualpi2", "drr", "prio"]
 
 
-class Sound(sojourn.Aqm):
-    """Drops one in twenty."""
+class Correct(sojourn.Aqm):
+    """A correct algorithm: drops one packet in twenty."""
 
-    share = sojourn.Param(0.05, min=0, max=1, doc="Share of packets that go", source="a guess")
-    probes = {"p": "share of packets that go"}
+    share = sojourn.Param(0.05, min=0, max=1, doc="Share of packets that are dropped", source="a test")
+    probes = {"p": "share of packets that are dropped"}
 
     def start(self) -> None:
         self.p = self.share
@@ -33,47 +33,47 @@ class Sound(sojourn.Aqm):
         return self.signal(packet) if rng.uniform() < self.p else sojourn.PASS
 
 
-class Undescribed(Sound):
+class Undescribed(Correct):
     """Has a parameter without a description."""
 
     gain = sojourn.Param(1.0)
 
 
-class Undocumented(Sound):
+class Undocumented(Correct):
     """Has a parameter without a source."""
 
     gain = sojourn.Param(1.0, min=0, doc="Gain of the controller")
 
 
-class Misspelt(Sound):
+class Misspelt(Correct):
     """Behaves differently if its default is given explicitly."""
 
     share = sojourn.Param(
-        derived="0.05, unless written", min=0, max=1, doc="Share that goes", source="a guess"
+        derived="0.05, unless written", min=0, max=1, doc="Share that is dropped", source="a test"
     )
-    gain = sojourn.Param(0.1 + 0.2, min=0, doc="An unused gain", source="a guess")
+    gain = sojourn.Param(0.1 + 0.2, min=0, doc="An unused gain", source="a test")
     made = itertools.count()
 
     def start(self) -> None:
         self.p = 0.05 * (1 + next(self.made) % 2)
 
 
-class Raises(Sound):
+class Raises(Correct):
     """Divides by a queue length that may be 0."""
 
     def on_offered(self, now: int, packet: _core.Packet, queue: _core.Queue) -> None:
         self.share / queue.packets
 
 
-class Nonsense(Sound):
+class WrongType(Correct):
     """Returns a probability instead of a verdict."""
 
     def on_departure(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
         return 0.5
 
 
-class Hurried(Sound):
-    """Divides by the time since the last packet."""
+class FailsAfterAnHour(Correct):
+    """Fails if there was no packet for an hour."""
 
     def start(self) -> None:
         super().start()
@@ -85,15 +85,15 @@ class Hurried(Sound):
         self.last = now
 
 
-class Narrow(Sound):
+class DividesByRate(Correct):
     """Divides by the link's rate in Mbit/s."""
 
     def on_offered(self, now: int, packet: _core.Packet, queue: _core.Queue) -> None:
         packet.bytes // (queue.link_rate // 10**6)
 
 
-class Zeno(Sound):
-    """Sets timers at the present time without end."""
+class EndlessTimer(Correct):
+    """Sets each timer to the current time."""
 
     def next_timer(self) -> float:
         return getattr(self, "due", 10**6)
@@ -102,56 +102,56 @@ class Zeno(Sound):
         self.due = now
 
 
-class Marks(Sound):
+class Marks(Correct):
     """Marks every packet."""
 
     def on_departure(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
         return sojourn.MARK
 
 
-class Washes(Sound):
+class RemovesMark(Correct):
     """Removes a mark."""
 
     def on_arrival(self, now: int, packet: Any, queue: _core.Queue, rng: _core.Rng) -> Any:
         packet.ecn = sojourn.ECT0
 
 
-class Deaf(Sound):
+class MarksWithEcnOff(Correct):
     """Marks every ECN-capable packet even with ECN off."""
 
     def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
         return sojourn.MARK if packet.ecn else sojourn.PASS
 
 
-class Overflows(Sound):
+class Overflows(Correct):
     """Uses the cause overflow."""
 
     def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
         return sojourn.MARK("overflow") if packet.ecn and queue.packets > 10 else sojourn.PASS
 
 
-class Phantom(Sound):
+class DropsBehindTail(Correct):
     """Drops a packet behind the tail."""
 
     def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
         return sojourn.drop_both(queue.packets) if queue.packets > 5 else sojourn.PASS
 
 
-class Certain(Sound):
+class ProbabilityAboveOne(Correct):
     """Has a probability that exceeds 1."""
 
     def on_departure(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
         self.p += 0.01
 
 
-class NotANumber(Certain):
+class NotANumber(ProbabilityAboveOne):
     """Probes infinity less infinity."""
 
     def probe(self) -> dict[str, float]:
         return {"p": float("inf") - float("inf") if self.p > 1 else 0.5}
 
 
-class Silent(Sound):
+class MissingProbe(Correct):
     """Declares a probe that it does not report."""
 
     probes = {"p": "share of packets that go", "q": "another"}
@@ -160,14 +160,14 @@ class Silent(Sound):
         return {"p": 0.5}
 
 
-class Dice(Sound):
+class OwnRandomNumbers(Correct):
     """Uses its own random numbers."""
 
     def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
         return sojourn.DROP if random.random() < 0.05 else sojourn.PASS
 
 
-class Shared(Sound):
+class SharedCounter(Correct):
     """Has a counter shared by all instances."""
 
     counts = {"packets": 0}
@@ -177,14 +177,14 @@ class Shared(Sound):
         return sojourn.DROP if self.counts["packets"] % 7 == 0 else sojourn.PASS
 
 
-class Siamese(Sound):
+class SharedCopies(Correct):
     """Shares its state between copies."""
 
     def start(self) -> None:
         super().start()
         self.state = {"packets": 0}
 
-    def __deepcopy__(self, memo: Any) -> Siamese:
+    def __deepcopy__(self, memo: Any) -> SharedCopies:
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
@@ -194,7 +194,7 @@ class Siamese(Sound):
         return sojourn.DROP if self.state["packets"] % 7 == 0 else sojourn.PASS
 
 
-class Hoards(Sound):
+class GrowingState(Correct):
     """Stores a value per packet."""
 
     def start(self) -> None:
@@ -205,7 +205,7 @@ class Hoards(Sound):
         self.packets.append(packet)
 
 
-class Empties(Sound):
+class DropsLongQueue(Correct):
     """Drops a long queue at once."""
 
     def start(self) -> None:
@@ -217,7 +217,7 @@ class Empties(Sound):
         return sojourn.DROP if self.emptying else sojourn.PASS
 
 
-class Moody(Sound):
+class EverySecondRun(Correct):
     """Behaves differently in every second run of a seed, if the link is slow."""
 
     runs = itertools.count()
@@ -232,33 +232,33 @@ BROKEN = [
     (Undocumented, "schema", "Undocumented.gain has no source"),
     (Misspelt, "spelling", "its defaults written out, decides differently"),
     (Raises, "runs", "ZeroDivisionError"),
-    (Nonsense, "runs", "Nonsense.on_departure returned 0.5"),
-    (Hurried, "times", "an hour without a packet"),
-    (Narrow, "links", "on a link of 1 bit/s"),
-    (Zeno, "timers", "which is not after now"),
+    (WrongType, "runs", "WrongType.on_departure returned 0.5"),
+    (FailsAfterAnHour, "times", "an hour without a packet"),
+    (DividesByRate, "links", "on a link of 1 bit/s"),
+    (EndlessTimer, "timers", "which is not after now"),
     (Marks, "ecn", "marked a packet that is not ECN-capable"),
-    (Washes, "ecn", "is not writable"),
-    (Deaf, "ecn off", "a mark with ecn off"),
+    (RemovesMark, "ecn", "is not writable"),
+    (MarksWithEcnOff, "ecn off", "a mark with ecn off"),
     (Overflows, "overflow", "is the queue's own cause"),
-    (Phantom, "conservation", "named the packet at 6, but the queue has 6"),
-    (Certain, "probabilities", "probe p = 1.0"),
+    (DropsBehindTail, "conservation", "named the packet at 6, but the queue has 6"),
+    (ProbabilityAboveOne, "probabilities", "probe p = 1.0"),
     (NotANumber, "finite", "probe gave p = NaN"),
-    (Silent, "probes", 'gave no number for "q"'),
-    (Dice, "determinism", "two instances with the same seed decide differently"),
-    (Shared, "determinism", "two instances with the same seed decide differently"),
-    (Siamese, "clone", "a copy decides differently"),
-    (Hoards, "memory", "state grows from"),
-    (Empties, "drops", "one departure dropped"),
-    (Moody, "simulation", "different records"),
+    (MissingProbe, "probes", 'gave no number for "q"'),
+    (OwnRandomNumbers, "determinism", "two instances with the same seed decide differently"),
+    (SharedCounter, "determinism", "two instances with the same seed decide differently"),
+    (SharedCopies, "clone", "a copy decides differently"),
+    (GrowingState, "memory", "state grows from"),
+    (DropsLongQueue, "drops", "one departure dropped"),
+    (EverySecondRun, "simulation", "different records"),
 ]
 
 
 def test_a_correct_algorithm_passes() -> None:
-    report = check_aqm(Sound)
+    report = check_aqm(Correct)
     assert [line.name for line in report.lines] == list(CHECKS)
     assert str(report).count("\n") == len(CHECKS) - 1
     assert all(str(line).startswith("ok ") for line in report.lines)
-    assert check_aqm(Sound(share=0.5)).spec.endswith("test_check.py:Sound share 0.5")
+    assert check_aqm(Correct(share=0.5)).spec.endswith("test_check.py:Correct share 0.5")
 
 
 @pytest.mark.parametrize(("cls", "check", "said"), BROKEN, ids=[cls.__name__ for cls, _, _ in BROKEN])

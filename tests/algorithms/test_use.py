@@ -188,7 +188,7 @@ def test_a_class_of_a_file_is_identified_by_its_file(small: sojourn.Scenario) ->
 
 def test_a_class_without_a_file_runs_in_this_process(small: sojourn.Scenario) -> None:
     class Local(Here):
-        """The same, shorter."""
+        """The same with a shorter queue."""
 
         most = sojourn.Param("5p", min=1, doc="Longest queue", source="a guess")
 

@@ -211,7 +211,7 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
         (["run", "small.toml", "more.toml"], "more.toml"),
         (["run"], "FILE"),
         (["rnu"], "run"),
-        (["explain", "rdx"], "'rdx' is not an algorithm or a metric"),
+        (["explain", "rdx"], "'rdx' has no explanation"),
         (["explain", "p99_dleay_s"], "did you mean p99_delay_s?"),
         (["reproduce", "raqm2006"], "did you mean raqm2005?"),
         (["reproduce", "raqm2005", "--experiment", "raqm-fig88"], "raqm-fig"),

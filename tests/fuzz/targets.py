@@ -1,7 +1,8 @@
-"""The targets of fuzzing: how an input is made from a seed, and what may come of it.
+"""The targets of fuzzing: how an input is made from a seed, and which outcomes are allowed.
 
-`Target.run` raises what a reader must not raise. A new crash becomes a file in ``corpus/`` and is then tried,
-unchanged and mutated, in every run. Packets are fuzzed in ``crates/gateway/tests/packets.rs``.
+`Target.run` raises an error for each outcome that is not allowed. The input of a new crash becomes a file in
+``corpus/`` and is then tried, unchanged and mutated, in every run. Packets are fuzzed in
+``crates/gateway/tests/packets.rs``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MOST_MESSAGE = 8000
 
 
 class Found(AssertionError):  # noqa: N818 - a result
-    """A reader did what it must not do: the input, and what happened."""
+    """A reader had an outcome that is not allowed: the input, and the outcome."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,7 @@
-"""Random inputs from kept corpora: readers accept or refuse them, in one clear line; nothing else.
+"""Random inputs from stored corpora: a reader accepts an input or refuses it with one clear line.
 
-The same seeds in every run; ``make fuzz`` tries more (``FUZZ_CASES`` of each target, from ``FUZZ_FIRST``).
-The live page does not exist yet, so it has no target.
-
-Each target finds planted bugs within the cases of `make test`.
+Every run has the same seeds; ``make fuzz`` tries more (``FUZZ_CASES`` of each target, from ``FUZZ_FIRST``).
+Each target detects inserted bugs within the cases of `make test`.
 """
 
 from __future__ import annotations
@@ -79,7 +77,7 @@ def test_any_results_directory_is_read_or_refused(
     assert search(target, CASES // 100 or SHORT_STORED, FIRST) > 0
 
 
-#: Bugs: what a reader refuses with this reason makes it crash instead, as if the check were missing.
+#: Bugs: an input that is refused with this reason makes the reader crash, as if the check were missing.
 BUGS = {
     "specs": ["parentheses that do not match", "is given twice", "is not one of the allowed words"],
     "plans": ["is used twice", "has no mean with this shape", "is above max_rto"],

@@ -113,7 +113,7 @@ def test_the_checks_on_the_printed_table_agree_with_the_paper(paper: Paper):
     wanted = {f"AVQ-{i}" for i in true}
     assert {name for name in wanted if told[name] is not R} == set()
     # 153 drops against 152; 8.2 ms (BLUE 3) is less than four thirds of 6.1 ms; 0.65 % against 155 (PI).
-    assert told["AVQ-11"] is N
+    assert told["AVQ-11"] is U  # 0.66 % is less than the smallest effect of interest
 
 
 def test_ranks_are_those_of_the_printed_table():

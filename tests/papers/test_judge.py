@@ -8,7 +8,8 @@ conjunction that follows its last part; a margin with one end treated as an equa
 ends alone, or by its steps alone; a verdict despite too few seeds; of many margins the widest shown; the
 parts that hold listed instead of those that do not; a tie shown instead of the failing part; the p of one
 failure among many parts, or of one step among many, not corrected; a computed claim calculated as printed
-under another reading, or under all of them.
+under another reading, or under all of them; a refuted part among parts that were not run left undecided
+(seeds counted over all parts); an effect below the smallest one of interest decided, or given more seeds.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import pytest
 from sojourn.papers.checks import Below, Computed, ShareOfSeeds, Within
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict, claims_frame
 from sojourn.papers.experiment import Observations, Reading
-from sojourn.papers.judge import All, WithSecondary, judge_all, judge_claim, touches
+from sojourn.papers.judge import All, AtLeast, WithSecondary, judge_all, judge_claim, touches
+from sojourn.papers.smallest import having, inequalities
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import Trend
 
@@ -91,6 +93,22 @@ def test_the_bound_shifts_with_factor_and_offset():
     assert Below(q("a"), q("b"), factor=1.05).judge(samples).verdict is N
     assert Below(q("a"), q("b"), offset=15).judge(samples).verdict is R
     assert Below(q("a"), q("b"), offset=5).judge(samples).verdict is N
+
+
+def test_an_effect_below_the_smallest_one_of_interest_decides_nothing():
+    samples = made(a=column(100, 0.1, common=False), b=column(101, -0.1, common=False))
+    for log in (False, True):
+        check = All((Below(q("a"), q("b"), log=log), Below(q("b"), q("a"), log=log)))
+        assert having(check, 0.005).judge(samples).verdict is N
+        small = having(check, 0.02)
+        assert [part.judge(samples).verdict for part in inequalities(small)] == [U, U]
+        finding = small.judge(samples)
+        assert (finding.verdict, finding.p) == (U, None)
+        assert "less than the smallest effect of interest (2.0%); interval below" in finding.reason
+        assert small.undecided_sources(samples) == frozenset()
+    stated = WithSecondary(Below(q("a"), q("b"), factor=0.5), also=Below(q("a"), q("b")))
+    assert inequalities(stated) == []
+    assert having(stated, 0.02) == stated
 
 
 def test_times_are_compared_as_ratios():
@@ -167,6 +185,19 @@ def test_a_conjunction_is_as_strong_as_its_weakest_part():
     both = All((better, Below(q("a"), q("b"), offset=-2.4))).judge(samples)
     assert both.p is not None
     assert both.p == Below(q("a"), q("b"), offset=-2.4).judge(samples).p
+
+
+def test_one_refuted_part_decides_although_others_were_not_run():
+    samples = made(a=column(100), b=column(97, wave=-1), c=column(103, wave=-1))
+    worse, better, absent = (Below(q("a"), q(arm)) for arm in "bcz")
+    for joined in (All((worse, absent)), AtLeast(2, (worse, absent, absent, worse))):
+        assert (finding := judge_claim(joined, samples)).verdict is (N if isinstance(joined, All) else U)
+        assert finding.n == 10
+    assert judge_claim(AtLeast(2, (worse, worse, absent)), samples).verdict is N
+    assert judge_claim(AtLeast(1, (better, absent)), samples).verdict is R
+    for unknown in (All((better, absent)), AtLeast(1, (absent, absent))):
+        assert (finding := judge_claim(unknown, samples)).verdict is U
+        assert (finding.n, finding.reason.startswith("quick")) == (0, False)
 
 
 def test_of_many_margins_the_tightest_is_shown_and_the_others_are_counted():

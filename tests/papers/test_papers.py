@@ -25,6 +25,7 @@ from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import Cell, Counterpart, beside
 from sojourn.papers.reproduction import reproduce
 from sojourn.papers.result import Reproduction
+from sojourn.papers.smallest import inequalities
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
@@ -194,7 +195,8 @@ def test_published_numbers_are_joined_with_ours(result: Reproduction):
     assert table["n"].to_list() == [4, 4, None]
     assert table["why"].to_list() == ["", "", "a setting"]
     report = result.report.read_text("utf-8")
-    assert "queue of RED" in report
+    assert "Sec 1: rate set value" not in report
+    assert "10 | " in report
     assert "a setting" in report
     assert (result.directory / "published.csv").exists()
 
@@ -209,7 +211,7 @@ def test_a_published_number_without_ours_has_the_reason(result: Reproduction):
         (Cell(apart), None, "the queue never is"),
         (Cell(queue("PI")), None, "not run"),
     ):
-        table = beside(rows, lambda _row, found=found: found, samples)  # type: ignore[misc]
+        table = beside(rows, lambda _row, found=found: found, samples, result.paper.reasons)  # type: ignore[misc]
         assert (table["ours"][0], table["why"][0]) == (ours, why)
 
 
@@ -271,6 +273,17 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
     for row in paper.table("published"):
         found = paper.cell(row)
         assert found.term.sources <= arms if isinstance(found, Cell) else found, row
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_smallest_effect_is_declared_for_every_bare_inequality(name: str):
+    paper = find(name)
+    declared = {row["claim_id"]: float(row["least"]) for row in paper.table("smallest")}
+    for claim, check in paper.checks.items():
+        assert {one.least for one in inequalities(check)} == (
+            {declared.pop(claim)} if claim in declared else set()
+        )
+    assert declared == {}
 
 
 @pytest.mark.parametrize("name", PAPERS)

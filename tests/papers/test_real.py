@@ -76,7 +76,7 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
             return self.done / len(self.cases)
 
         def cancel(self) -> None:
-            """Nothing runs between two calls of `poll`."""
+            """No run is active between two calls of `poll`."""
 
     monkeypatch.setattr(Real, "supports", lambda *_: None)
     monkeypatch.setattr(Real, "warnings", lambda *_: [])

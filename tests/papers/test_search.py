@@ -376,6 +376,12 @@ def test_the_folder_of_a_search_is_not_that_of_a_reproduction(found: Search):
     assert data["verdicts"]["reproduced"] == 4
     assert [one["choice"] for one in data["confirmed"]][1] == {"flows": "6"}
     assert data["claims"][0]["effects"][0]["factors"] == ["flows"]
+    first, second = data["numbers"]  # 6 and 2 are printed, four flows assumed
+    assert (first["assumed"], second["assumed"]) == (0.667, 2.0)
+    assert first["tried"]["flows 6"] == 1.0
+    assert set(second["tried"]) <= {"flows 6"} - set(first["tried"])
+    assert first["within"] == sum("flows" in trial["choice"] for trial in data["trials"])
+    assert data["trials"][0]["met"]["S-5"] == 1
     page = (found.directory / "report.html").read_text("utf-8")
     assert "reproduced under flows 6" in page
     with pytest.raises(InputError, match="holds a search of readings of s"):

@@ -193,7 +193,7 @@ REGISTRY: dict[str, Any] = {
             param(
                 "min_th",
                 "limit / 12",
-                "Average queue below which nothing is dropped.",
+                "Average queue below which no packet is signalled.",
                 "Floyd 1997",
                 derived=True,
             ),

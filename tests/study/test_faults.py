@@ -2,10 +2,10 @@
 
 A history is a sweep or a run in which one call of the file layer fails (`simulated_disk.FAULTS`: errors, torn
 writes, kills, power cuts, jumps of the clock, a second process at this point), or after which a bit of a file
-flips. Then the fault is gone, and the same command is called again. Each history ends in the same state:
+flips. After the fault the same command is called again. Each history ends in the same state:
 
 - the call with the fault returned the undisturbed table, raised a `SojournError`, or was killed;
-- a run that was stored is not lost, by a power cut either;
+- a run that was stored is not lost, even by a power failure;
 - the next call completes with the undisturbed table, the undisturbed traces, and the same id;
 - a reading command changes nothing under any fault.
 

@@ -1,6 +1,6 @@
 """``sojourn verify``: an unchanged archive verifies, and every kind of change is reported.
 
-Mutants seen to fail are named at each test.
+Mutants seen to fail are listed at each test.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from sojourn.worlds.simulated.executors import Local
 
 
 class Odd:
-    """An object without a form as text."""
+    """An object whose conversion to text fails."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no text")

@@ -93,7 +93,7 @@ def test_acknowledgements_limit_the_goodput_where_the_reverse_rate_is_low() -> N
     assert slow.plan()["topology"]["dumbbell"]["reverse_rate"] == 80_000
     results = [sojourn.run(one, seeds=1, workers=1) for one in (sojourn.Scenario.from_toml(LINK), slow)]
     full, limited = (float(one.runs["goodput_bps"][0]) for one in results)
-    # 80 kbit/s carry 250 acknowledgements of 40 B a second, one for each two packets of 1448 B.
+    # 80 kbit/s carry 250 acknowledgements of 40 B a second; in slow start each lets two packets be sent.
     assert full > 6e6
     assert limited == pytest.approx(2 * 250 * 1448 * 8, rel=0.02)
 

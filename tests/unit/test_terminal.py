@@ -110,9 +110,7 @@ def test_a_table_shows_no_control_characters(texts: tuple[str, str, str]) -> Non
     assert is_safe(file.getvalue())
 
 
-def test_an_own_algorithm_of_evil_texts_is_explained_without_control_characters(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_explain_escapes_control_characters_of_an_own_algorithm(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import sojourn\n\n\nclass Mine(sojourn.Aqm):\n"
         f"    __doc__ = {EVIL!r}\n    title = {EVIL!r}\n"

@@ -1,10 +1,10 @@
-"""A file from a stranger executes no code: scenario, plan, results directory, whatever the command.
+"""No command executes code because an untrusted file names it: a scenario, a plan, a results directory.
 
 Code runs if the command line names its file, with ``--allow-code``, or from Python with a class or
 ``allow_code=True``. Its hash is in the manifest.
 
-Mutants seen to fail: every file permitted; the permission of a command outliving it; a stand-in of a manifest
-taken for the class; the hash not compared.
+Mutants seen to fail: every file permitted; the permission of a command outliving it; the placeholder of a
+manifest used as the class; the hash not compared.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ import sojourn
 class Evil(sojourn.Aqm):
     '''Drops what is late.'''
 
-    target = sojourn.Param("20ms", min="1us", doc="Delay above which packets are dropped", source="a guess")
-    share = sojourn.Param(0.5, min=0, max=1, doc="Share of these", source="a guess")
+    target = sojourn.Param("20ms", min="1us", doc="Delay above which packets are dropped", source="a test")
+    share = sojourn.Param(0.5, min=0, max=1, doc="Share of these packets", source="a test")
     probes = {"late": ("packets", "late packets so far")}
 
     def start(self):
@@ -61,7 +61,7 @@ BLOCK = ("--seeds", 2, "--workers", 1)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder from a stranger: code, a scenario and a plan that name it; it is the working directory."""
+    """An untrusted folder: code, a scenario and a plan that name it; it is the working directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.py").write_text(EVIL)
     (tmp_path / "small.toml").write_text(SMALL)
@@ -266,7 +266,7 @@ def test_code_planted_in_a_results_directory_is_not_executed(kind: str, cli: Cli
     assert not executed(folder)
 
 
-def test_a_manifest_from_a_stranger_may_say_anything_about_classes(cli: Cli, folder: Path) -> None:
+def test_an_untrusted_manifest_may_contain_any_text_about_classes(cli: Cli, folder: Path) -> None:
     _made("run", cli)
     path = folder / "out/manifest.json"
     facts = json.loads(path.read_text())

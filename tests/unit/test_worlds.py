@@ -102,7 +102,7 @@ def test_the_names_of_worlds_are_in_their_package_only() -> None:
 
 
 class Copy(Simulated):
-    """A fourth world: the simulator as something else."""
+    """A fourth world: the simulator under another name."""
 
     def __init__(self, has_packets: bool) -> None:
         self.has_packets = has_packets  # type: ignore[misc]

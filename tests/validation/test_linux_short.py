@@ -1,4 +1,4 @@
-"""Linux's queue disciplines in short: three seeds per case. Mutant seen to fail: windows that count ACKs."""
+"""Linux's queue disciplines with three seeds per case. Mutant seen to fail: windows that count ACKs."""
 
 from __future__ import annotations
 

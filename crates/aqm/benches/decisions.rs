@@ -1,6 +1,6 @@
-//! Time of an arrival, a departure and their share of the timers, for every algorithm and scheduler at three
-//! numbers of flows, on the load of [`sojourn_aqm::inspect`]: `cargo bench -p sojourn-aqm --features
-//! criterion -- red/1000`.
+//! Time of an arrival, a departure and their share of the timers, for every algorithm and scheduler with 10,
+//! 1,000 and 100,000 flows, under the load of [`sojourn_aqm::inspect`]: `cargo bench -p sojourn-aqm
+//! --features criterion -- red/1000`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sojourn_aqm::{

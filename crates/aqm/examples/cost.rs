@@ -1,5 +1,5 @@
-//! One algorithm or scheduler under load, alone in a process: what `sojourn bench aqm` counts instructions
-//! of, and measures the memory of.
+//! One algorithm or scheduler under load, alone in a process. `sojourn bench aqm` counts its instructions and
+//! measures its memory.
 //!
 //! ```text
 //! valgrind --tool=callgrind target/release/examples/cost "red max_p 0.02" 1000 20000
@@ -18,20 +18,20 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-/// The system's allocator, with a count of what it has handed out.
+/// The system's allocator, with a count of the allocated bytes.
 struct Counting;
 
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller guarantees the same conditions.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller guarantees the same conditions.
         unsafe { System.dealloc(place, layout) }
     }
 }

@@ -118,7 +118,7 @@ pub struct QueueView<'a> {
     pub bytes: u64,
     /// The buffer limit in force.
     pub limit: Limit,
-    /// Configured rate of the link in bit/s; it does not follow a link that varies.
+    /// Configured rate of the link in bit/s; constant even if the rate of the link varies.
     pub link_rate: u64,
     /// The packets.
     pub contents: &'a dyn Contents,
@@ -194,7 +194,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// A congestion signal to `packet`: a mark where `ecn` is on and the packet can carry it, else a drop.
+    /// A congestion signal to `packet`: a mark if `ecn` is on and the packet is ECN-capable, else a drop.
     pub fn signal(packet: &PacketView, ecn: bool, cause: Cause) -> Verdict {
         if ecn && packet.ecn != Ecn::NotEct { Verdict::Mark(cause) } else { Verdict::Drop(cause) }
     }
@@ -210,11 +210,11 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Those of arrivals and departures.
+    /// The hooks of arrivals and departures.
     pub const ALL: Hooks = Hooks { arrivals: true, departures: true };
-    /// Those of arrivals.
+    /// The hooks of arrivals only.
     pub const ARRIVALS: Hooks = Hooks { arrivals: true, departures: false };
-    /// That of departures.
+    /// The hook of departures only.
     pub const DEPARTURES: Hooks = Hooks { arrivals: false, departures: true };
     /// None.
     pub const NONE: Hooks = Hooks { arrivals: false, departures: false };
@@ -222,14 +222,14 @@ impl Hooks {
 
 /// An active queue management algorithm.
 ///
-/// Every handler has a default that does nothing, so an algorithm implements only the events that it
-/// uses. `now` never runs backwards. For an arriving packet the queue calls, in this order,
-/// [`Aqm::on_offered`]; then, if the buffer has no room, [`Aqm::on_drop`] for each victim; then, unless
-/// the arrival itself was the victim, [`Aqm::on_arrival`]; if it was, [`Aqm::on_refused`].
+/// Every handler has a default that does nothing, so an algorithm implements only the events that it uses.
+/// `now` never decreases. For an arriving packet the queue calls, in this order, [`Aqm::on_offered`]; then,
+/// if the buffer has no room, [`Aqm::on_drop`] for each victim; then, unless the arrival itself was the
+/// victim, [`Aqm::on_arrival`]; if it was, [`Aqm::on_refused`].
 ///
 /// It is [`Any`], so that a queue can call a known algorithm through its concrete type.
 pub trait Aqm: Any + Send {
-    /// The hooks that it implements; they never change. Omitted calls only make a queue faster.
+    /// The hooks that it implements; constant for an instance. A queue may omit the other calls to save time.
     fn hooks(&self) -> Hooks {
         Hooks::ALL
     }
@@ -274,7 +274,7 @@ pub trait Aqm: Any + Send {
     /// draw random numbers at every arrival, dropped ones included (SRED's list of flows).
     fn on_refused(&mut self, _now: Time, _packet: &PacketView, _queue: &QueueView, _rng: &mut dyn Random) {}
 
-    /// The transmitter finished a packet and found nothing to send.
+    /// The transmitter finished a packet and found the queue empty.
     fn on_idle(&mut self, _now: Time) {}
 
     /// Time of the next call of [`Aqm::on_timer`]. The queue reads it after construction and after each call.

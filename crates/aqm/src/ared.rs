@@ -1,32 +1,33 @@
-//! **ARED (Adaptive RED)** is gentle RED that adapts `max_p`: every half second it increases `max_p` a little
-//! if the average queue is too long and decreases it if too short, to hold the average midway between the
-//! thresholds.
+//! **ARED (Adaptive RED; Floyd, Gummadi and Shenker 2001)** is gentle RED with adaptive `max_p`: every 0.5 s
+//! it increases `max_p` if the average queue is above a target band midway between the thresholds, and
+//! decreases it if the average is below the band.
 //!
-//! The drop probability that RED needs depends on the number of flows, which is not known in advance; a fixed
-//! `max_p` therefore holds a long queue for many flows and a short one for few. The other parameters follow
-//! from the link rate and a target delay, so that no parameter has to be set.
+//! The drop probability that RED needs depends on the number of flows, which is not known in advance; with a
+//! fixed `max_p` the queue is therefore long for many flows and short for few. The thresholds and `w_q` are
+//! derived from the link rate and a target delay, so that no parameter has to be set.
 //!
 //! # When it decides
-//! On arrival, as `gred`, with the present `max_p`. With D = max_th - min_th, every `interval`: avg above
-//! min_th + 0.6 D and max_p < `top`: max_p <- max_p + min(`alpha`, max_p/4); avg below min_th + 0.4 D and
-//! max_p > `bottom`: max_p <- `beta` max_p. The test comes before the step, so that max_p may end a step
-//! outside [bottom, top]. With `hysteresis` n a decrease needs n such periods in a row; any other period, and
-//! the decrease itself, restart the count.
+//! On arrival, as `gred`, with the current `max_p`. With D = max_th - min_th, every `interval`: if avg >
+//! min_th + 0.6 D and max_p < `top`, max_p <- max_p + min(`alpha`, max_p/4); if avg < min_th + 0.4 D and
+//! max_p > `bottom`, max_p <- `beta` max_p. max_p is compared with the bounds before the step, so that it may
+//! exceed them by one step. With `hysteresis` n, max_p decreases only after n such periods in a row; any
+//! other period and the decrease itself restart the count.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | when max_p moves | a timer | ns-2, ns-3: at an arrival, once `interval` has passed since the last *change* (`adapt arrival`) | the paper says every 0.5 s; preset `ns2` |
+//! | when max_p changes | at a timer | ns-2, ns-3: at an arrival, once `interval` has passed since the last *change* (`adapt arrival`) | the paper: every 0.5 s; preset `ns2` |
 //! | average at the timer of an idle link | decayed as for an arrival | ns-2 does not adapt without arrivals | a stale average would let max_p rise on an idle link |
-//! | gentle line | begins at the present max_p | ns-2: at the first max_p forever (`gentle_line first`), so that the probability jumps at max_th | the paper's figure is one line; preset `ns2`: with 400 flows the mean queue is half as long again |
+//! | gentle line | starts at the current max_p | ns-2: at the initial max_p (`gentle_line first`), so that the probability jumps at max_th | the line in the paper's figure is continuous; preset `ns2`: with 400 flows the mean queue is 1.5 times as long |
 //! | floor of max_p | 0.01 | ns-2.35: min(0.01, 80 kbit/s / rate) (`adapt arrival`) | the paper; preset `ns2` |
-//! | w_q for a long link | 1 - exp(-1/C) | ns-2: a longer memory if 3 (delay + packet time) exceeds 100 ms | a queue does not know the delay of its link; the paper assumes 100 ms |
-//! | w_q in powers of two | real | Linux: 2^-n | no need in floating point |
-//! | hysteresis | off (1) | Byun and Baras 2007: a decrease needs n periods, n not printed | Floyd's own; their reading is `hysteresis 10` |
+//! | w_q for a long link | 1 - exp(-1/C) | ns-2: a longer memory if 3 (delay + packet time) exceeds 100 ms | the delay of the link is not a parameter of the queue; the paper assumes 100 ms |
+//! | values of w_q | any real number | Linux: powers of two, 2^-n | floating point needs no shift |
+//! | hysteresis | off (1) | Byun and Baras 2007: a decrease needs n periods, n not printed | the paper has none; `hysteresis 10` runs the reading of Byun and Baras |
 //!
 //! # References
 //! S. Floyd, R. Gummadi, S. Shenker: Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active
-//! Queue Management, 2001. D. Byun, J. Baras: AVQRED, 2007 (hysteresis). ns-2 `queue/red.cc` (`adaptive_`).
+//! Queue Management, 2001. D. J. Byun, J. S. Baras: AVQRED, 2007 (hysteresis). ns-2 `queue/red.cc`
+//! (`adaptive_`).
 
 use crate::{
     Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
@@ -41,7 +42,7 @@ use alloc::boxed::Box;
 const PAPER: &str = "Floyd, Gummadi and Shenker 2001";
 
 choice! {
-    /// When max_p may move.
+    /// When max_p may change.
     pub enum Adapt {
         /// Every `interval`.
         Timer = "timer",
@@ -53,9 +54,9 @@ choice! {
 config! {
     /// The parameters of ARED.
     pub struct Config {
-        /// Mean queueing delay d aimed at: min_th is half the packets that the link sends in it, at least 5
+        /// Target of the mean queueing delay: min_th is half the packets sent in this time, at least 5
         target_delay: Span = Param::fixed("5ms").unit("s").range(common::PERIOD).source(PAPER);
-        /// Average queue below which nothing is dropped
+        /// Average queue below which no packet is signalled
         min_th: Option<Size> = Param::derived("max(5, target_delay C/2) packets")
             .unit("packets or bytes")
             .range(Range::POSITIVE)
@@ -63,9 +64,9 @@ config! {
             .tc("min");
         #[doc = meaning!(max_th)]
         max_th: Option<Size> = red_family::MAX_TH;
-        /// Base probability just below max_th at the start
+        /// Initial base probability just below max_th
         max_p: f64 = Param::fixed("0.1").range(Range::SHARE).source("ns-2 red.cc; Linux");
-        /// Weight of the present queue in the average
+        /// Weight of the current queue in the average
         w_q: Option<f64> = Param::derived("1 - exp(-1/C), C in packets/s").range(Range::SHARE).source(PAPER);
         /// Time between two adaptations of max_p
         interval: Span = Param::fixed("500ms").unit("s").range(common::PERIOD).source(PAPER);
@@ -73,13 +74,13 @@ config! {
         alpha: f64 = Param::fixed("0.01").range(Range::SHARE).source(PAPER);
         /// Factor of max_p at a decrease; above 0.83 one step stays inside the target band
         beta: f64 = Param::fixed("0.9").range(Range::FRACTION).source(PAPER);
-        /// max_p does not rise from here on
+        /// max_p increases only while it is below this value
         top: f64 = Param::fixed("0.5").range(Range::SHARE).source(PAPER);
-        /// max_p does not fall from here on
+        /// max_p decreases only while it is above this value
         bottom: Option<f64> = Param::derived("0.01; with `adapt arrival` min(0.01, 80 kbit/s / rate)")
             .range(Range::PROBABILITY)
             .source(PAPER);
-        /// Consecutive periods with a too small average before max_p falls
+        /// Consecutive periods with an average below the target band before max_p decreases
         hysteresis: u32 = Param::fixed("1")
             .unit("periods")
             .range(Range { min: 1.0, max: 1e6, above: false, below: false })
@@ -121,7 +122,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
         red::PROBES[1],
         red::PROBES[2],
         red::PROBES[3],
-        Probe { name: "max_p", unit: "", doc: "present max_p" },
+        Probe { name: "max_p", unit: "", doc: "current max_p" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("ared.rs"),
@@ -129,7 +130,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |s| s.build(|config| Ared::new(config, &s.context)),
 };
 
-/// When max_p may move.
+/// When max_p may change.
 #[derive(Clone, Debug)]
 enum Clock {
     /// At these ticks.
@@ -141,7 +142,7 @@ enum Clock {
 /// The state of ARED.
 #[derive(Clone, Debug)]
 pub struct Ared {
-    /// The adapted RED, which holds max_p.
+    /// RED with the current max_p.
     red: Red,
     adapt: Clock,
     alpha: f64,
@@ -149,12 +150,12 @@ pub struct Ared {
     top: f64,
     bottom: f64,
     hysteresis: u32,
-    /// Periods in a row in which the average was too short.
+    /// Consecutive periods with an average below the target band.
     below: u32,
 }
 
 impl Ared {
-    /// ARED at an empty queue of `link`.
+    /// ARED for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; values that do not fit together.
@@ -198,7 +199,7 @@ impl Ared {
         })
     }
 
-    /// One step of max_p towards an average in the middle of the thresholds; returns whether it changed.
+    /// One adaptation of max_p; returns whether it changed.
     fn adapt(&mut self, now: Time) -> bool {
         let avg = self.red.average.at(now);
         let Thresholds { min, max, .. } = *self.red.thresholds();

@@ -1,24 +1,26 @@
-//! **AVQ (Adaptive Virtual Queue)** also offers every arrival to a virtual queue with a slower link, and
-//! signals when the *virtual* queue overflows, so that the real queue stays short.
+//! **AVQ (Adaptive Virtual Queue; Kunniyur and Srikant 2001)** simulates a virtual queue with the same
+//! arrivals in front of a link of a lower rate, and signals the packets that overflow the *virtual* queue, so
+//! that the real queue stays short.
 //!
-//! The rate of the virtual link falls with every byte that arrives and recovers with time, such that it is in
-//! equilibrium when the arrivals use `gamma` of the real link. AVQ controls load, not queue length, and needs
-//! no random numbers.
+//! The virtual rate decreases with every arriving byte that AVQ does not drop, and increases with time; it is
+//! in equilibrium when the arrivals use the share `gamma` of the real link. AVQ controls the load, not the
+//! queue length, and draws no random numbers.
 //!
 //! # When it decides
-//! On arrival of b bytes, dt after the last one: VQ <- max(0, VQ - C~ dt); if VQ + b > `buffer` the packet is
-//! signalled (cause `early`) and does not enter VQ, else VQ <- VQ + b. Then C~ <- max(0, min(C, C~ + alpha
-//! gamma C dt) - alpha b). A packet that is dropped by this rule does not change C~ or its clock, so that the
-//! next accepted packet is credited with the gap: C~ depends on the accepted rate. Packets refused by the
-//! real buffer have been charged to both.
+//! On arrival of b bytes, dt after the last arrival, with C~ the virtual rate: VQ <- max(0, VQ - C~ dt); if
+//! VQ + b > `buffer` the packet is signalled (cause `early`) and does not enter VQ, else VQ <- VQ + b. Then
+//! C~ <- max(0, min(C, C~ + alpha gamma C dt) - alpha b). A packet that this rule drops changes neither C~
+//! nor the time of its last update, so that the next accepted packet adds the increase of the whole gap: C~
+//! depends on the accepted rate. A packet that does not fit into the real buffer has already changed VQ and
+//! C~.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | clamp of C~ to C | before the packet is charged | ns-2: after it | the paper; they differ by alpha b in an idle link, 0.01 % of C at 10 Mbit/s, and not at all in a busy one |
-//! | units | bytes (`mode packet`: every packet counts as a mean one) | ns-2: the same two, in units of mean packets | bytes need no conversion |
+//! | limit of C~ to C | before the decrease by alpha b | ns-2: after it | the paper; C~ differs by alpha b on an idle link, 0.01 % of C at 10 Mbit/s, and not at all on a busy one |
+//! | units | bytes (`mode packet`: every packet counts as a mean packet) | ns-2: the same two, in units of mean packets | bytes need no conversion |
 //! | alpha | a parameter | ns-2: 0.15, fixed in its source | its stable range depends on load, delay and rate |
-//! | packet without ECN where marks are on | dropped | ns-2: passes untouched | RFC 3168: a signal to it is a drop; otherwise flows without ECN would get no signal |
+//! | packet without ECN while `ecn` is on | dropped | ns-2: passes untouched | RFC 3168: a signal to it is a drop; otherwise flows without ECN would get no signal |
 //! | which packet is marked | the arriving one | ns-2 can mark the head (`markfront_`) | the paper; it is off in ns-2 too |
 //!
 //! # References
@@ -44,9 +46,9 @@ config! {
             .unit("1/s")
             .range(Range::POSITIVE)
             .source("Kunniyur and Srikant 2001");
-        /// Virtual rate at the start, as a share of C
+        /// Initial virtual rate as a share of C
         start: f64 = Param::fixed("0.8").range(Range::PROBABILITY).source("ns-2 vq.cc");
-        /// Length of the virtual queue
+        /// Size of the virtual buffer
         buffer: Option<Size> = Param::derived("the buffer limit")
             .unit("packets or bytes")
             .range(Range::POSITIVE)
@@ -86,9 +88,9 @@ pub struct Avq {
     alpha: f64,
     /// Real link rate C.
     rate: f64,
-    /// Room of the virtual queue.
+    /// Size of the virtual buffer.
     buffer: f64,
-    /// Bytes of every packet in packet mode; `None` takes its own size.
+    /// In packet mode the size of every packet in bytes; `None`: its own size.
     packet_mode: Option<f64>,
     ecn: bool,
     /// Length of the virtual queue.
@@ -99,12 +101,12 @@ pub struct Avq {
     drained: Option<Time>,
     /// When C~ was last adapted.
     adapted: Time,
-    /// The verdict on the present arrival.
+    /// The verdict on the current arrival.
     verdict: Verdict,
 }
 
 impl Avq {
-    /// AVQ at an empty queue of `link`.
+    /// AVQ for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range.
@@ -135,7 +137,7 @@ impl Avq {
         }
     }
 
-    /// Whether the packet would overflow the virtual queue; if not, it enters.
+    /// Whether the packet overflows the virtual queue; if not, it is added.
     fn overflows(&mut self, size: f64) -> bool {
         let overflow = self.vq + size > self.buffer;
         if !overflow {
@@ -144,7 +146,7 @@ impl Avq {
         overflow
     }
 
-    /// C~ rises by alpha gamma C per second and falls by alpha for every byte.
+    /// C~ increases by alpha gamma C per second and decreases by alpha per byte.
     fn adapt(&mut self, now: Time, size: f64) {
         let earned = self.alpha * (self.gamma * self.rate * now.since(self.adapted).as_secs_f64());
         self.capacity = ((self.capacity + earned).min(self.rate) - self.alpha * size).max(0.0);

@@ -1,29 +1,30 @@
-//! **AVQRED (Adaptive Virtual Queue RED)** is RED on the length of a virtual queue that is drained at the
-//! smoothed departure rate of the real one.
+//! **AVQRED (Adaptive Virtual Queue RED; Byun and Baras 2007)** is RED on the length of a virtual queue that
+//! is drained at the smoothed departure rate of the real one.
 //!
 //! The virtual capacity is measured, because a fixed one is wrong if the rate of a link or a processor
 //! varies. RED uses the virtual queue without averaging and with max_p = 1, so that neither w_q nor max_p has
 //! to be tuned, and the real buffer may be arbitrarily small.
 //!
 //! # When it decides
-//! On arrival. More than `interval` after the last measurement, over the time dt since: out = bits sent / dt,
-//! v_capacity <- alpha out + (1 - alpha) v_capacity, kept in [min_capacity, max_capacity], and the virtual
-//! queue VQ loses gamma v_capacity dt. With x = VQ / `unit`: strictly between the thresholds p_b = (x -
-//! min_th)/(max_th - min_th), spread by RED's counter (`early`); from max_th on every packet is signalled
-//! (`forced`). An accepted packet, marked or not, adds its size to VQ.
+//! On arrival. If the last measurement ended more than `interval` ago, with dt the time since then: out =
+//! bits sent / dt, v_capacity <- alpha out + (1 - alpha) v_capacity, limited to [min_capacity, max_capacity],
+//! and the virtual queue VQ decreases by gamma v_capacity dt. With x = VQ / `unit`: strictly between the
+//! thresholds, p_b = (x - min_th)/(max_th - min_th), and the packet is signalled with the p_a that RED's
+//! counter computes from p_b (`early`); from max_th on every packet is signalled (`forced`). An accepted
+//! packet, marked or not, adds its size to VQ.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | when the clock of the measurement is set | with the measurement | the print: at every arrival (`listing literal`) | otherwise arrivals less than 1 ms apart, the usual case, never drain VQ |
-//! | packets added to VQ | every accepted packet | the print: only those that find VQ at or below min_th (`listing literal`) | otherwise VQ exceeds min_th by at most one packet and never reaches max_th |
-//! | p_a at count p_b >= 1 | 1 | the print: p_b/(1 - count p_b), infinite or negative (`listing literal`) | a probability |
-//! | clock | nanoseconds | the print: milliseconds | in whole milliseconds "more than 1" would mean at least 2 |
-//! | VQ / 1500 | real | the print does not say | whole packets would make p_b jump by 1/11 |
-//! | v_capacity at the start | min_capacity | not printed | the paper says that a low min_capacity delays finding the rate |
-//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper, Table 1: 25 and 13 Mbit/s | the range of the processor of its gateway; the ratio is kept |
-//! | desired utilisation | `gamma`, 1 | in the text, not in the print | the print drains at v_capacity itself |
-//! | the fluid model of the paper | not this | drops at the rate p_b | RED's counter makes it 2 p_b, and 1 above the midpoint of the thresholds |
+//! | start of a measurement | the end of the last one | the paper's listing: every arrival (`listing literal`) | with arrivals less than 1 ms apart, the usual case, VQ would never drain |
+//! | packets added to VQ | every accepted packet | the listing: only those that find VQ at or below min_th (`listing literal`) | with the listing VQ exceeds min_th by at most one packet and never reaches max_th |
+//! | p_a at count p_b >= 1 | 1 | the listing: p_b/(1 - count p_b), infinite or negative (`listing literal`) | p_a is a probability |
+//! | unit of time | nanoseconds | the listing: milliseconds | in whole milliseconds "more than 1" would mean at least 2 |
+//! | VQ / 1500 | a real number | not specified | in whole packets p_b would change in steps of 1/11 |
+//! | initial v_capacity | min_capacity | not specified | the paper states that with a low min_capacity the rate is found later |
+//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper, Table 1: 25 and 13 Mbit/s | the paper's values are those of its gateway's processor; the ratio is kept |
+//! | desired utilization | `gamma`, 1 | in the text, not in the listing | the listing drains VQ at v_capacity |
+//! | rate of signals | 2 p_b, and 1 above the midpoint of the thresholds | the paper's fluid model: p_b | the effect of RED's counter, which the listing has |
 //!
 //! # References
 //! D. J. Byun, J. S. Baras: A New Rate-based Active Queue Management: Adaptive Virtual Queue RED, CNSR 2007.
@@ -44,7 +45,7 @@ choice! {
     pub enum Listing {
         /// The intended algorithm.
         Cleaned = "cleaned",
-        /// As printed, which cannot work (for demonstration).
+        /// The listing as printed, which cannot work (for demonstration).
         Literal = "literal",
     }
 }
@@ -54,15 +55,15 @@ config! {
     pub struct Config {
         /// Weight of the last measured rate in v_capacity
         alpha: f64 = Param::fixed("0.05").range(Range::SHARE).source(PAPER);
-        /// Least virtual capacity
+        /// Minimum virtual capacity
         min_capacity: Option<u64> = Param::derived("13/25 of max_capacity")
             .unit("bit/s")
             .source("the ratio of Byun and Baras 2007");
-        /// Largest virtual capacity
+        /// Maximum virtual capacity
         max_capacity: Option<u64> = Param::derived("the configured link rate")
             .unit("bit/s")
             .source("the scenario");
-        /// Virtual queue up to which nothing is dropped
+        /// Virtual queue up to which no packet is signalled
         min_th: Size = Param::fixed("10p").unit("units or bytes").range(Range::POSITIVE).source(PAPER);
         /// Virtual queue from which every packet is signalled
         max_th: Size = Param::fixed("21p").unit("units or bytes").range(Range::POSITIVE).source(PAPER);
@@ -74,7 +75,7 @@ config! {
         gamma: f64 = Param::fixed("1")
             .range(Range::SHARE)
             .source("ours: the text names it, the listing does not");
-        /// The algorithm that is meant, or the letter of the print, which cannot work (for demonstration)
+        /// The intended algorithm, or the listing as printed, which cannot work (for demonstration)
         listing: Listing = Param::fixed("cleaned").source("see the differences");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;
@@ -91,9 +92,9 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: &[
         Probe { name: "vq", unit: "B", doc: "length of the virtual queue" },
         Probe { name: "v_capacity", unit: "bit/s", doc: "virtual capacity" },
-        Probe { name: "p", unit: "", doc: "base probability p_b that the last arrival found" },
-        Probe { name: "p_a", unit: "", doc: "probability that the last arrival met" },
-        Probe { name: "count", unit: "packets", doc: "packets since the last signal; -1 up to min_th" },
+        Probe { name: "p", unit: "", doc: "base probability p_b at the last arrival" },
+        Probe { name: "p_a", unit: "", doc: "signalling probability of the last arrival" },
+        Probe { name: "count", unit: "packets", doc: "packets since the last signal; -1 at or below min_th" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("avqred.rs"),
@@ -126,20 +127,20 @@ pub struct Avqred {
     vq: f64,
     /// Its capacity, bit/s.
     v_capacity: f64,
-    /// Packets since the last signal; -1 up to min_th.
+    /// Packets since the last signal; -1 at or below min_th.
     count: i64,
     /// When the last measurement ended.
     last_measure: Time,
-    /// Bytes sent since.
+    /// Bytes sent since then.
     sent: u64,
-    /// Base probability that the last arrival found.
+    /// Base probability at the last arrival.
     p_b: f64,
-    /// Probability that it met.
+    /// Its signalling probability.
     p_a: f64,
 }
 
 impl Avqred {
-    /// AVQRED at an empty queue of `link`.
+    /// AVQRED for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; thresholds or capacities out of order.
@@ -181,7 +182,7 @@ impl Avqred {
         })
     }
 
-    /// The rate of the real queue sets the capacity of the virtual one, which drains it.
+    /// Measure the departure rate, update the virtual capacity, and drain the virtual queue.
     fn measure(&mut self, now: Time) {
         let Constants { alpha, min_capacity, max_capacity, interval, gamma, literal, .. } = self.config;
         let elapsed = now.since(self.last_measure);
@@ -199,7 +200,7 @@ impl Avqred {
         }
     }
 
-    /// p_a from p_b by RED's counter, or by the letter.
+    /// p_a from p_b: by RED's counter, or by the listing as printed.
     fn spread(&self) -> f64 {
         let count = self.count as f64;
         if self.config.literal {

@@ -1,8 +1,8 @@
-//! The common part of schedulers between classes: the mapping of classes to bands, an algorithm or another
-//! scheduler on each band, and one shared limit.
+//! The common part of `prio` and `drr`: the mapping of classes to bands, an algorithm or another scheduler on
+//! each band, and one shared limit.
 //!
-//! A class number holds a class and a drop precedence: with `precedences` p, class c is band c / p with
-//! precedence c mod p, which is the class passed to the band's algorithm. So AF class n with drop
+//! A class number encodes a band and a drop precedence: with `precedences` p, number c is band c / p with
+//! precedence c mod p, which is the class passed to the band's algorithm. With p = 3, AF class n with drop
 //! precedence d (RFC 2597) is number 3 (n - 1) + d - 1.
 
 use crate::{
@@ -16,7 +16,7 @@ use alloc::{boxed::Box, format, vec::Vec};
 const OWN: Param = Param::derived("aqm").source("RFC 2475 leaves it open");
 
 config! {
-    /// The parameters that the schedulers between classes share.
+    /// The parameters that `prio` and `drr` share.
     pub struct Config {
         /// Number of classes, each with its own queue
         classes: u32 = Param::fixed("3")
@@ -28,7 +28,7 @@ config! {
         precedences: u32 = Param::fixed("1")
             .range(Range { min: 1.0, max: 8.0, above: false, below: false })
             .source("RFC 2597 has 3");
-        /// Algorithm or scheduler of every class for which none is set
+        /// Algorithm or scheduler of every class that does not set its own (aqm_0 to aqm_7)
         aqm: Spec = Param::fixed("droptail").source("RFC 2475 leaves it open");
         #[doc = meaning!(aqm_of_class)]
         aqm_0: Option<Spec> = OWN;
@@ -54,7 +54,7 @@ config! {
 /// A queue for each class.
 #[derive(Clone)]
 pub(crate) struct Bands {
-    /// The bands with an algorithm; those with a scheduler have a queue here that stays empty.
+    /// The queues of bands with an algorithm; a band with a scheduler has a queue here that stays empty.
     bank: Bank,
     nested: Vec<Option<Box<dyn Scheduler>>>,
     precedences: u8,
@@ -70,7 +70,7 @@ impl Bands {
         for (index, own) in [aqm_0, aqm_1, aqm_2, aqm_3, aqm_4, aqm_5, aqm_6, aqm_7].into_iter().enumerate() {
             if index >= config.classes as usize {
                 if own.is_some() {
-                    let (key, problem) = (format!("aqm_{index}"), "is for a class that is not there");
+                    let (key, problem) = (format!("aqm_{index}"), "is for a class that does not exist");
                     return Err(SpecError::about(&key, problem, "below classes"));
                 }
                 continue;
@@ -110,7 +110,7 @@ impl Bands {
         self.nested[index].as_ref().map_or_else(|| self.bank.bytes_of(index), |inner| inner.bytes())
     }
 
-    /// Bytes of the next packet of a band, if one waits; 1 where a scheduler has yet to choose it.
+    /// Bytes of the next packet of a band, if there is one; 1 if the band's scheduler has not chosen it yet.
     pub(crate) fn head(&self, index: usize) -> Option<u32> {
         match &self.nested[index] {
             None => self.bank.head(index).map(|packet| packet.bytes),
@@ -118,7 +118,7 @@ impl Bands {
         }
     }
 
-    /// The band with most bytes, the first of several.
+    /// The band with the most bytes; the first one of several.
     pub(crate) fn longest(&self) -> usize {
         let lengths = (0..self.count()).map(|index| (index, self.bytes_of(index)));
         lengths.fold((0, 0), |best, one| if one.1 > best.1 { one } else { best }).0
@@ -133,15 +133,15 @@ impl Bands {
         self.limit.has_room(0, 0, bytes)
     }
 
-    /// An algorithm's estimators count an arrival even if it does not fit; a scheduler gets only arrivals
-    /// that fit.
+    /// Report an arrival to the estimators of the band's algorithm, even if it does not fit; a scheduler gets
+    /// only arrivals that fit.
     pub(crate) fn offer(&mut self, now: Time, index: usize, packet: &PacketView) {
         if self.nested[index].is_none() {
             self.bank.offer(now, index, packet);
         }
     }
 
-    /// An arrival for which there is no room.
+    /// Drop an arrival that does not fit.
     pub(crate) fn refuse(
         &mut self,
         now: Time,
@@ -195,7 +195,7 @@ impl Bands {
         }
     }
 
-    /// A departure is due: the algorithm of each empty band is called once.
+    /// Before a departure: call `on_idle` once for the algorithm of each band that has become empty.
     pub(crate) fn rest(&mut self, now: Time) {
         (0..self.count()).for_each(|index| self.bank.rest(now, index));
     }

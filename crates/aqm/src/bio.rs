@@ -1,27 +1,27 @@
-//! **BIO (BLUE with In and Out)** is one queue with two BLUEs: the signalling probability of packets inside
-//! their traffic profile follows the backlog of such packets, that of packets outside follows the whole
-//! queue.
+//! **BIO (BLUE with In and Out; Okuroglu and Oktug 2001)** runs two BLUEs on one queue: the signalling
+//! probability of in-profile packets follows the backlog of such packets, that of out-of-profile packets
+//! follows the whole queue.
 //!
-//! BIO is to BLUE what RIO is to RED: out packets should be dropped before in packets. But the out
-//! probability also depends on in packets: if these alone hold the queue above `max_out`, it rises to 1 and
-//! stays there, as its authors observed.
+//! It extends BLUE as RIO extends RED, so that out packets are dropped before in packets. The out probability
+//! also depends on in packets: if these alone keep the queue above `max_out`, it rises to 1 and stays there,
+//! as the authors observed.
 //!
 //! # When it decides
-//! Class 0 is in, every other class out. Each arrival is signalled with the current p_in or p_out (`early`).
-//! Then, each at most once in its hold time: q_in above `max_in` raises p_in by `d_i_in`, q above `max_out`
-//! raises p_out by `d_i_out`; these are the queues that the arrival found, whether or not it fits. Whenever
-//! the link takes its next packet, q_in below `min_in` or an idle link lowers p_in by `d_d_in`, q below
-//! `min_out` or an idle link p_out by `d_d_out`; here the packet taken still counts. The four steps have four
-//! clocks. `drop_at_max` also drops (`forced`) every out packet that finds q at `max_out` and every in packet
-//! that finds q_in at `max_in`.
+//! Class 0 is in, every other class out; q_in is the backlog of in packets, q that of all. An arrival is
+//! signalled with the current p_in or p_out (`early`). Each arrival, even if it does not fit, then increases
+//! p_in by `d_i_in` if it found q_in > `max_in`, and p_out by `d_i_out` if it found q > `max_out`. Each
+//! departure decreases p_in by `d_d_in` if q_in < `min_in`, and p_out by `d_d_out` if q < `min_out`, where
+//! the departing packet still counts; a link that becomes idle decreases both. Each of the four steps happens
+//! at most once in its hold time. `drop_at_max` also drops (`forced`) every out packet that finds q at
+//! `max_out` or above, and every in packet that finds q_in at `max_in` or above.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | `max_in` at the buffer limit | q_in = max_in counts as above (`in_at_max reached`) | the paper's listing: strictly above (`in_at_max above`) | q_in cannot exceed the limit: strictly, p_in could only fall |
-//! | out packets above `max_out` | signalled with p_out | the paper's text: dropped there (`drop_at_max`) | its listing does not; the text speaks of its runs |
-//! | steps and hold time | 0.0005, 0.01 up, 0.001, 0.01 down, 10 ms | the print can be read otherwise | the digits are damaged; the hold time is that of BLUE in the same paper |
-//! | three precedences | the worse two are out | not defined | two BLUEs have two probabilities |
+//! | `max_in` at the buffer limit | q_in = max_in counts as above (`in_at_max reached`) | the paper's listing: strictly above (`in_at_max above`) | q_in cannot exceed the limit: with a strict comparison p_in could never increase |
+//! | out packets above `max_out` | signalled with p_out | the paper's text: dropped (`drop_at_max`) | the listing has no such rule; the text describes the authors' simulations |
+//! | steps and hold time | up 0.0005 (in) and 0.01 (out), down 0.001 and 0.01; 10 ms | the printed digits are damaged and have other readings | the hold time is that of BLUE in the same paper |
+//! | three precedences | the two worse ones are out | not defined | two BLUEs have two probabilities |
 //!
 //! # References
 //! Okuroglu, Oktug: BIO: an alternative to RIO, Proc. SPIE 4524, 2001.
@@ -47,11 +47,11 @@ const fn threshold(derived: &'static str) -> Param {
 const HOLD: Param = Param::fixed("10ms").unit("s").range(Range::NOT_NEGATIVE).source(PAPER);
 
 choice! {
-    /// Whether an in backlog of just `max_in` raises the in probability.
+    /// Whether an in backlog equal to `max_in` increases the in probability.
     pub enum AtMax {
-        /// It does.
+        /// Yes.
         Reached = "reached",
-        /// Only a longer one does.
+        /// No, only a longer one.
         Above = "above",
     }
 }
@@ -67,22 +67,22 @@ config! {
         d_d_in: f64 = step("0.001");
         /// Step down of the out probability
         d_d_out: f64 = step("0.01");
-        /// In backlog above which the in probability rises
+        /// In backlog above which the in probability increases
         max_in: Option<Size> = threshold("the buffer limit");
-        /// In backlog below which the in probability falls
+        /// In backlog below which the in probability decreases
         min_in: Option<Size> = threshold("max_in / 2");
-        /// Queue above which the out probability rises
+        /// Queue above which the out probability increases
         max_out: Option<Size> = threshold("min_in");
-        /// Queue below which the out probability falls
+        /// Queue below which the out probability decreases
         min_out: Option<Size> = threshold("max_out / 3");
-        /// Least time between two steps up, or two down, of the in probability
+        /// Minimum time between two steps up, or two down, of the in probability
         in_hold: Span = HOLD;
-        /// Least time between two steps up, or two down, of the out probability
+        /// Minimum time between two steps up, or two down, of the out probability
         out_hold: Span = HOLD;
-        /// Whether an in backlog of just max_in raises the in probability
-        in_at_max: Option<AtMax> = Param::derived("reached where max_in is the buffer limit or more, else above")
+        /// Whether an in backlog equal to max_in increases the in probability
+        in_at_max: Option<AtMax> = Param::derived("reached if max_in is the buffer limit or more, else above")
             .source("Okuroglu and Oktug 2001, figure 17: above");
-        /// Drop a packet that finds its queue at the upper threshold: out q at max_out, in q_in at max_in
+        /// Drop out packets that find the queue at max_out, and in packets that find the in backlog at max_in
         drop_at_max: bool = Param::fixed("off").source("Okuroglu and Oktug 2001, figure 17: off");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;
@@ -97,7 +97,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     source: "Okuroglu and Oktug 2001",
     params: Config::PARAMS,
     probes: &[
-        Probe { name: "p", unit: "", doc: "probability that the last arrival met" },
+        Probe { name: "p", unit: "", doc: "signalling probability of the last arrival" },
         Probe { name: "p_in", unit: "", doc: "signalling probability of in packets" },
         Probe { name: "p_out", unit: "", doc: "signalling probability of out packets" },
     ],
@@ -114,7 +114,7 @@ struct Blue {
     classes: Classes,
     min: f64,
     max: f64,
-    /// A backlog of just `max` raises p too.
+    /// p also increases at a backlog equal to `max`.
     at_max: bool,
     up: f64,
     down: f64,
@@ -135,14 +135,14 @@ pub struct Bio {
     bytes: bool,
     drop_at_max: bool,
     ecn: bool,
-    /// Probability that the present arrival meets.
+    /// Signalling probability of the current arrival.
     p: f64,
-    /// It finds its queue at the upper threshold.
+    /// The current arrival finds its backlog at the upper threshold or above.
     is_at_max: bool,
 }
 
 impl Blue {
-    /// An arrival has found `backlog`.
+    /// An arrival found `backlog`: step up if it is above the threshold.
     fn rise(&mut self, now: Time, backlog: f64) {
         let is_above = backlog > self.max || self.at_max && backlog == self.max;
         if is_above && self.last_inc.is_none_or(|last| now.since(last) > self.hold) {
@@ -151,7 +151,7 @@ impl Blue {
         }
     }
 
-    /// The link is ready, with `backlog` to send; `None` if it is idle.
+    /// The link is free and found `backlog`, or nothing (`None`): step down if it is below the threshold.
     fn fall(&mut self, now: Time, backlog: Option<f64>) {
         let is_below = backlog.is_none_or(|backlog| backlog < self.min);
         if is_below && self.last_dec.is_none_or(|last| now.since(last) > self.hold) {
@@ -162,7 +162,7 @@ impl Blue {
 }
 
 impl Bio {
-    /// BIO at an empty queue of `link`.
+    /// BIO for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; thresholds in two units or out of order.

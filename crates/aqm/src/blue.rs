@@ -1,30 +1,31 @@
-//! **BLUE** keeps one signalling probability and moves it by events instead of queue lengths: up when the
-//! buffer overflows, down when the link falls idle, at most once in a `freeze_time`.
+//! **BLUE (Feng, Kandlur, Saha and Shin 1999)** adapts one signalling probability to events instead of queue
+//! lengths: it increases when the buffer overflows and decreases when the link becomes idle, at most once per
+//! `freeze_time`.
 //!
 //! Losses show that the load is too high, idle times that it is too low; the queue length shows neither. The
-//! probability therefore settles where neither happens. It learns from few events and so converges slowly,
-//! but its state is two numbers.
+//! probability settles at a value at which both are rare. BLUE converges slowly, because such events are few;
+//! its state is two numbers.
 //!
 //! # When it decides
-//! Each arrival is signalled with probability p_m, cause `early`. An overflow raises p_m by `d1`; with a
-//! threshold `l` an arrival that finds more than `l` waiting does so too, before it is tested. A link that
-//! finds nothing to send lowers p_m by `d2`; `repeat_idle` continues to do so while the link stays idle. Up
-//! and down share one clock: the next step comes more than `freeze_time` after the last.
+//! Each arrival is signalled with probability p_m, cause `early`. An overflow increases p_m by `d1`; with a
+//! threshold `l`, so does an arrival that finds more than `l` queued, before the decision on it. A link that
+//! becomes idle decreases p_m by `d2`, with `repeat_idle` repeatedly while it stays idle. A step in either
+//! direction requires that more than `freeze_time` has passed since the last step.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | what raises p_m | overflow | Byun and Baras: a queue above a threshold (`l 30p`) | Feng et al. use packet loss; the origin of the threshold could not be checked in their report |
-//! | clocks of up and down | one | Feng's own ns-1.1 code: two | the published listing has one |
-//! | a long idle time | one step, at its start | ALTQ: at the first arrival after it, 1/1000 if it lasted 50 ms, nearly all of p after 1 s; `repeat_idle`: one a `freeze_time` | the paper speaks of the event, not of its length |
-//! | an idle link that drops its arrival | is idle again, one more event | some event models: not | the transmitter finds no packet; otherwise p_m = 1, reached just before the link became idle, would last forever |
+//! | what increases p_m | overflow | Byun and Baras: a queue above a threshold (`l 30p`) | Feng et al. use packet loss; the origin of the threshold could not be checked in their report |
+//! | freeze time | one for increases and decreases | Feng's ns-1.1 code: one for each | the published listing has one |
+//! | long idle time | one decrease, at its start | ALTQ: at the first arrival after it, by 1/1000 after 50 ms, by nearly all of p after 1 s; `repeat_idle`: one decrease per `freeze_time` | the paper defines the event, not its duration |
+//! | arrival dropped at an idle link | another idle event | some simulators: no event | the transmitter finds no packet; without the event p_m = 1, reached just before the link became idle, would never decrease |
 //! | short queues | no exception | ALTQ exempts a queue of at most one packet | the paper has none |
-//! | steps | 0.0025 up, 0.00025 down | ALTQ: 1/8 up | the paper's; its advice is `d1` far above `d2` |
+//! | steps | 0.0025 up, 0.00025 down | ALTQ: 1/8 up | the paper's values; it recommends `d1` much larger than `d2` |
 //!
 //! # References
 //! W. Feng, D. Kandlur, D. Saha, K. Shin: BLUE: A New Class of Active Queue Management Algorithms, University
 //! of Michigan CSE-TR-387-99, 1999; The BLUE active queue management algorithms, IEEE/ACM ToN 10(4), 2002.
-//! Threshold form as in H. Byun, J. Baras: AVQRED, 2007. ALTQ `altq_blue.c`.
+//! Threshold form as in D. J. Byun, J. S. Baras: AVQRED, 2007. ALTQ `altq_blue.c`.
 
 use crate::{
     Algorithm, Aqm, Cause, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range, Span,
@@ -41,14 +42,14 @@ config! {
         d1: f64 = Param::fixed("0.0025").range(Range::SHARE).source("Feng et al. 1999");
         /// Step down of the probability
         d2: f64 = Param::fixed("0.00025").range(Range::SHARE).source("Feng et al. 1999");
-        /// Least time between two steps, exclusive
+        /// Minimum time between two steps, exclusive
         freeze_time: Span = Param::fixed("100ms").unit("s").range(common::PERIOD).source("Feng et al. 1999");
-        /// Queue above which an arrival raises the probability too
-        l: Option<Size> = Param::derived("the buffer limit: only an overflow raises the probability")
+        /// Queue above which an arrival also increases the probability
+        l: Option<Size> = Param::derived("the buffer limit: only an overflow increases the probability")
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
             .source("Feng et al. 1999");
-        /// Step down once per freeze time while the link is idle
+        /// Decrease the probability once per freeze time while the link is idle
         repeat_idle: bool = Param::fixed("off").source("Feng et al. 1999: one event");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;
@@ -89,7 +90,7 @@ pub struct Blue {
 }
 
 impl Blue {
-    /// BLUE at an empty queue.
+    /// BLUE for an empty queue.
     ///
     /// # Errors
     /// A value outside its range.
@@ -109,7 +110,7 @@ impl Blue {
         })
     }
 
-    /// Change p_m, unless it changed less than a freeze time ago.
+    /// Change p_m if its last change is more than a freeze time ago.
     fn step(&mut self, now: Time, by: f64) {
         if self.last_update.is_none_or(|last| now.since(last) > self.freeze_time) {
             self.p = (self.p + by).clamp(0.0, 1.0);

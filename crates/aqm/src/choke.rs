@@ -1,25 +1,25 @@
-//! **CHOKe** compares each arrival with a packet picked at random from the queue and, if both belong to the
-//! same flow, drops both; other arrivals are subject to RED.
+//! **CHOKe (Pan, Prabhakar and Psounis 2000)** compares each arrival with a packet drawn at random from the
+//! queue and, if both belong to the same flow, drops both; other arrivals are subject to RED.
 //!
-//! A flow with a large share of the queue is picked often: the queue itself measures the shares, so that an
-//! unresponsive flow is limited without per-flow state.
+//! A packet of a flow with a large share of the queue is drawn often, so that an unresponsive flow is limited
+//! without per-flow state.
 //!
 //! # When it decides
-//! On arrival, if RED's average is at `min_th` or above and the queue is not empty: position floor(q u) is
-//! picked, up to `candidates` times until a flow matches; a match drops arrival and victim (cause
-//! `flow-limit`), and does not change RED's counter. Otherwise RED decides: the packet is signalled with p_a
-//! between the thresholds (`early`), always from `max_th` on (`forced`). A matching pair is dropped with ECN
-//! too. A flow with share s of the queue loses an arrival with probability s + (1 - s) p_a, and two packets a
-//! match.
+//! On arrival, if RED's average is at least `min_th` and the queue is not empty: the packet at position
+//! floor(q u), with u uniform in [0, 1), is drawn, up to `candidates` times until a flow matches; a match
+//! drops both packets (cause `flow-limit`), even if they are ECN-capable, and does not change RED's counter.
+//! Otherwise RED decides: the packet is signalled with p_a between the thresholds (`early`), always from
+//! `max_th` on (`forced`). A flow with the share s of the queue loses an arrival with probability s + (1 - s)
+//! p_a, and two packets per match.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | picking | one number for each candidate | Linux: up to three, where its array has holes, then the head | our queue has no holes |
-//! | just at a threshold | compared at `min_th`, signalled at `max_th` | Linux: only above | as `red`: there p_b = 0, and 1 |
-//! | several candidates | the arrival and the first that matches leave | the paper's variant drops every match | a verdict has one victim; the purpose of the variant, a higher probability of a match, is kept |
-//! | what a flow is | the simulator's or gateway's flow | Linux: a digest of addresses, ports and protocol, or the class that a filter gives | the same packets |
-//! | RED's counter | as in `red` | Linux: a number R drawn ahead, R/p_b packets between signals | same distribution of gaps; one RED for all |
+//! | draw | one random number per candidate | Linux: up to three if its array has holes, then the head | the queue here has no holes |
+//! | avg equal to a threshold | compared at `min_th`, signalled at `max_th` | Linux: only above | as `red`, where p_b is then 0 and 1 |
+//! | several candidates | the arrival and the first match are dropped | the paper's variant drops every match | a verdict has one victim; the purpose of the variant, a higher probability of a match, is kept |
+//! | flow | the flow number of the simulator or gateway | Linux: a hash of addresses, ports and protocol, or the class from a filter | the same packets match |
+//! | RED's counter | as in `red` | Linux: R drawn in advance, R/p_b packets between signals | the same distribution of gaps; one RED for all algorithms |
 //!
 //! # References
 //! R. Pan, B. Prabhakar, K. Psounis: CHOKe, a stateless active queue management scheme for approximating fair
@@ -72,7 +72,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     params: Config::PARAMS,
     probes: &[
         Probe { name: "avg", unit: "packets or bytes", doc: "average queue" },
-        Probe { name: "p", unit: "", doc: "RED's base probability p_b that belongs to avg" },
+        Probe { name: "p", unit: "", doc: "RED's base probability p_b at avg" },
         Probe {
             name: "p_a",
             unit: "",
@@ -86,7 +86,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |s| s.build(|config| Choke::new(config, &s.context)),
 };
 
-/// The state of CHOKe: RED's.
+/// The state of CHOKe: that of RED.
 #[derive(Clone, Debug)]
 pub struct Choke {
     thresholds: Thresholds,
@@ -96,7 +96,7 @@ pub struct Choke {
     max_packet: f64,
     ecn: bool,
     mark_forced: bool,
-    /// Average of the waiting queue.
+    /// Average of the queue.
     average: Average,
     /// Packets since RED's last signal; -1 while avg is below min_th.
     count: i64,
@@ -105,7 +105,7 @@ pub struct Choke {
 }
 
 impl Choke {
-    /// CHOKe at an empty queue of `link`.
+    /// CHOKe for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; thresholds in two units or out of order.
@@ -127,7 +127,7 @@ impl Choke {
         })
     }
 
-    /// The position of a packet of the same flow, if one is picked.
+    /// The position of a packet of the same flow, if one is drawn.
     fn pick(&self, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Option<u32> {
         let candidates = if queue.packets > 0 { self.candidates } else { 0 };
         (0..candidates)
@@ -142,7 +142,7 @@ impl Choke {
         if avg < max { (self.max_p * (avg - min) / (max - min)).max(0.0) } else { 1.0 }
     }
 
-    /// RED, above min_th.
+    /// RED's decision, at an average of min_th or more.
     fn red(&mut self, packet: &PacketView, rng: &mut dyn Random) -> Verdict {
         if self.average.avg >= self.thresholds.max {
             self.p_a = 1.0;

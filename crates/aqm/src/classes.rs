@@ -21,7 +21,7 @@ impl Classes {
         (self.from..=self.to).contains(&class.0)
     }
 
-    /// Their backlog: packets, which the queue counts, or bytes, for which the queue is searched.
+    /// Their backlog: in packets, which the queue counts, or in bytes, which are summed over the queue.
     pub(crate) fn backlog(self, queue: &QueueView, bytes: bool) -> f64 {
         if self == Classes::ALL {
             return if bytes { queue.bytes as f64 } else { f64::from(queue.packets) };

@@ -1,24 +1,25 @@
-//! **COBALT**, the algorithm of CAKE, is a CoDel whose count also falls, step by step, while the delay is
-//! below target, with a BLUE in addition that drops packets of unresponsive senders.
+//! **COBALT (CoDel and BLUE alternate; Linux `sch_cake.c`)**, the algorithm of CAKE, combines a CoDel whose
+//! count also decreases step by step while the delay is below target with a BLUE that drops packets of
+//! unresponsive senders.
 //!
 //! The two are complementary: CoDel controls responsive flows, and BLUE, which reacts only to a full or an
-//! empty queue, acts when these signals have no effect.
+//! empty queue, acts when CoDel's signals have no effect.
 //!
 //! # When it decides
-//! On departure. While a head has waited longer than `target`, a packet is marked or dropped whenever
-//! `drop_next` has come, which moves by interval / sqrt(count) with each; below target, count falls by one
-//! for every such time. After that, BLUE's probability p drops the packet, ECN or not. p rises by `p_inc`
-//! when a packet found the buffer full and falls by `p_dec` when a departure found nothing, at most once per
-//! `target`. The cause is `early`.
+//! On departure. While the delay of the head is above `target`, the head is marked or dropped once
+//! `drop_next` has been reached, and `drop_next` moves by interval / sqrt(count); while it is below, count
+//! decreases by one per such step. After that, BLUE drops the packet with probability p, ECN or not. p
+//! increases by `p_inc` when a packet finds the buffer full and decreases by `p_dec` when a departure finds
+//! the queue empty, at most once per `target`. The cause is `early`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | after a pause | the first late head starts the spacing | CAKE compares with the `drop_next` of before that start, so the next head is signalled at once | the spacing begins with interval / sqrt(count), as CAKE's own comment says |
-//! | 1 / sqrt(count) | exact integer square root | CAKE: a cache and one Newton step on 32 bits | the step lags behind count |
-//! | target and the packet's time | target as set | CAKE: a late head has also waited 4 packet times, target at least 1.5 (`floor 1.5`) | CAKE has the rates of its tins; a slow link here needs `floor` |
-//! | overload by delay | none | ns-3: p rises too once a head has waited 400 ms (`blue_delay 400ms`) | CAKE |
-//! | queues | one queue | CAKE: a COBALT for each of its queues | that is the scheduler's part |
+//! | first signal after a pause | interval / sqrt(count) after the first head above target | CAKE: the next head, because it compares the time with the previous `drop_next` | CAKE's own comment: the spacing begins with interval / sqrt(count) |
+//! | 1 / sqrt(count) | exact integer square root | CAKE: a cache and one Newton step on 32 bits | a Newton step lags behind count |
+//! | slow links | target as set | CAKE: above target also means above 4 packet times; target is at least 1.5 packet times (`floor 1.5`) | CAKE has the rates of its tins; set `floor` for a slow link |
+//! | BLUE at long delays | no step | ns-3: p also increases when a head has waited longer than 400 ms (`blue_delay 400ms`) | CAKE |
+//! | queues | one | CAKE: a COBALT on each of its queues | the queues belong to a scheduler |
 //!
 //! # References
 //! T. Høiland-Jørgensen, D. Täht, J. Morton: Piece of CAKE, LANMAN 2018. Linux `sch_cake.c`. ns-3
@@ -38,12 +39,12 @@ config! {
         target: Span = Param::fixed("5ms").unit("s").range(Range::NOT_NEGATIVE).source("Linux sch_cake.c");
         /// Time to the first signal, and the scale of the spacing
         interval: Span = Param::fixed("100ms").unit("s").range(common::PERIOD).source("Linux sch_cake.c");
-        /// BLUE: rise of p when the buffer is full (1/256)
+        /// BLUE: increase of p when the buffer is full (1/256)
         p_inc: f64 = Param::fixed("0.00390625").range(Range::PROBABILITY).source("Linux sch_cake.c");
-        /// BLUE: fall of p when a departure finds nothing (1/4096)
+        /// BLUE: decrease of p when a departure finds the queue empty (1/4096)
         p_dec: f64 = Param::fixed("0.000244140625").range(Range::PROBABILITY).source("Linux sch_cake.c");
-        /// BLUE: p also rises when a head has waited longer than this
-        blue_delay: Option<Span> = Param::derived("at no delay")
+        /// BLUE: p also increases when a head has waited longer than this
+        blue_delay: Option<Span> = Param::derived("no limit: the delay has no effect")
             .unit("s")
             .range(Range::NOT_NEGATIVE)
             .source("Linux sch_cake.c has none; ns-3: 400 ms");
@@ -66,11 +67,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: &[
         Probe { name: "p", unit: "", doc: "drop probability of BLUE" },
         Probe { name: "dropping", unit: "", doc: "1 while the delay is above target" },
-        Probe { name: "count", unit: "packets", doc: "signals that set the present rate" },
+        Probe { name: "count", unit: "packets", doc: "signals that set the current rate" },
         Probe {
             name: "drop_next",
             unit: "s",
-            doc: "when the next signal, or the next fall of count, is due",
+            doc: "time of the next signal, or of the next decrease of count",
         },
     ],
     ns2_limit_counts_service: false,
@@ -94,14 +95,14 @@ pub struct Cobalt {
     blue_timer: Option<Time>,
     /// The delay is above target.
     dropping: bool,
-    /// Signals that set the present rate.
+    /// Signals that set the current rate.
     count: u32,
-    /// When the next signal, or the next fall of count, is due.
+    /// Time of the next signal, or of the next decrease of count.
     drop_next: Time,
 }
 
 impl Cobalt {
-    /// COBALT at an empty queue of `link`.
+    /// COBALT for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range.
@@ -136,18 +137,18 @@ impl Cobalt {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// Schedule the next signal, or the next fall of count, one spacing after `after`.
+    /// Schedule the next signal, or the next decrease of count, interval / sqrt(count) after `after`.
     fn schedule(&mut self, after: Time) {
         self.drop_next = after + codel::gap(self.interval, self.count);
     }
 
-    /// Count falls with the time, at the rate at which it would have risen.
+    /// Decrease count, at the rate at which it would have increased.
     fn relax(&mut self) {
         self.count -= 1;
         self.schedule(self.drop_next);
     }
 
-    /// Above target spacing begins; below it ends.
+    /// Enter the dropping state above target, leave it below.
     fn follow(&mut self, now: Time, sojourn: Span) {
         let over = sojourn > self.target;
         if over && !self.dropping {
@@ -157,7 +158,7 @@ impl Cobalt {
         self.dropping = over;
     }
 
-    /// CoDel's half: the verdict on this head.
+    /// CoDel's verdict on this head.
     fn signal(&mut self, now: Time, packet: &PacketView) -> Verdict {
         let due = self.is_due(now);
         self.follow(now, now.since(packet.arrived));

@@ -1,26 +1,26 @@
-//! **CoDel (Controlled Delay)** drops at the head when even the shortest delay in the queue has been above
-//! `target` for a whole `interval`: a queue that empties from time to time is acceptable, even if it gets
-//! long.
+//! **CoDel (Controlled Delay, RFC 8289)** drops packets at the head of the queue when even the minimum
+//! sojourn time has been above `target` for a whole `interval`: a queue that drains within an interval
+//! absorbs a burst and causes no drops, even if it is long.
 //!
-//! No parameter depends on the link: it measures time, not length. While the delay stays above `target` it
-//! drops at a rate that rises with the square root of the number of drops, which makes TCP's rate fall
-//! linearly.
+//! It measures time instead of length, so that no parameter depends on the link rate. While the sojourn time
+//! stays above `target`, the drop rate increases with the square root of the number of drops, which makes the
+//! rate of TCP decrease linearly.
 //!
 //! # When it decides
-//! On departure. The head is *ok to drop* if every packet has waited `target` or longer for one `interval`,
-//! and more than `max_packet` bytes are queued behind it. The first such head is dropped and the dropping
-//! state entered; the next drop follows interval / sqrt(count) later, until a head is not ok to drop. If the
-//! dropping state is entered again within 16 intervals, it starts at the rate reached last time. After a
-//! drop, `drop_next` moves only if the next head is still ok to drop. A mark replaces a drop and sends the
-//! packet. The cause is `early`.
+//! On departure. The head is *ok to drop* if every head has waited `target` or longer for one `interval`, and
+//! more than `max_packet` bytes were queued behind it. The first such head is dropped and starts the dropping
+//! state, in which the next drop follows interval / sqrt(count) later, until a head is not ok to drop. If the
+//! dropping state starts again within 16 intervals, it starts at the rate that the last one reached. After a
+//! drop, `drop_next` moves only if the next head is still ok to drop. With ECN a mark replaces a drop, and
+//! the marked packet is sent. The cause is `early`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | count on entering the dropping state again | the drops of the last one | ns-2's patch, early Linux: count - 2 (`restart less_two`) | RFC 8289 |
-//! | 1 / sqrt(count) | exact integer square root | Linux: one Newton step a drop on 16 bits (`sqrt newton`) | the step lags behind count and never quite reaches it |
+//! | count on entering the dropping state again | the number of drops in the last one | ns-2's patch, early Linux: count - 2 (`restart less_two`) | RFC 8289 |
+//! | 1 / sqrt(count) | exact integer square root | Linux: one Newton step per drop on 16 bits (`sqrt newton`) | a Newton step lags behind count |
 //! | clock | 64-bit nanoseconds | Linux: units of 1024 ns in 32 bits | no wrap-around |
-//! | backlog below which nothing is dropped | 1500 bytes | RFC's listing: 512; Linux: the device's MTU with its header, 1514 on Ethernet; ns-3: 1500 | the largest packet on Ethernet; on another link set `max_packet` |
+//! | backlog up to which no packet is dropped | 1500 bytes | RFC's listing: 512; Linux: the device's MTU with its header, 1514 on Ethernet; ns-3: 1500 | the largest packet on Ethernet; on another link set `max_packet` |
 //! | end of the first interval | ok to drop at first_above_time or later | Linux: strictly later | RFC 8289 |
 //! | marks by a fixed threshold | none | Linux, ns-3: `ce_threshold`, off by default | not in RFC 8289 |
 //! | ECN | the queue's `ecn` | Linux: off in codel, on in fq_codel | one switch for all algorithms |
@@ -88,14 +88,14 @@ config! {
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "dropping", unit: "", doc: "1 in the dropping state" },
-    Probe { name: "count", unit: "packets", doc: "drops that set the present rate" },
-    Probe { name: "lastcount", unit: "packets", doc: "count when dropping last began" },
+    Probe { name: "count", unit: "packets", doc: "drops that set the current rate" },
+    Probe { name: "lastcount", unit: "packets", doc: "count at the start of the last dropping state" },
     Probe {
         name: "first_above_time",
         unit: "s",
         doc: "when the delay will have been above target for an interval; 0 while it is below",
     },
-    Probe { name: "drop_next", unit: "s", doc: "when the next drop is due, while dropping" },
+    Probe { name: "drop_next", unit: "s", doc: "time of the next drop, while dropping" },
 ];
 
 /// The registry entry.
@@ -136,16 +136,16 @@ impl Newton {
     }
 }
 
-/// Where the RFC's `deque` has got to. Its loop runs in the queue, which hands over one head after the other.
+/// The position in the RFC's `deque`. Its loop runs in the queue, which passes one head after another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     /// Not `dropping_`.
     NotDropping,
     /// `dropping_`; the head is the first of this departure.
     Dropping,
-    /// The dropping state was entered with the drop of the packet before: this one is sent.
+    /// The drop of the previous packet started the dropping state: this packet is sent.
     Entered,
-    /// `dropping_`; the loop dropped the packet before, and `drop_next_` has not moved yet.
+    /// `dropping_`; the loop dropped the previous packet, and `drop_next_` has not moved yet.
     Dropped,
 }
 
@@ -161,17 +161,17 @@ pub struct CoDel {
     newton: Option<Newton>,
     /// When the delay will have been above target for an interval; `None` while it is below.
     first_above_time: Option<Time>,
-    /// When the next drop is due.
+    /// Time of the next drop.
     drop_next: Time,
-    /// Drops that set the present rate.
+    /// Drops that set the current rate.
     count: u32,
-    /// Count when dropping last began.
+    /// Count at the start of the last dropping state.
     lastcount: u32,
     state: State,
 }
 
 impl CoDel {
-    /// CoDel at an empty queue.
+    /// CoDel for an empty queue.
     ///
     /// # Errors
     /// A value outside its range.
@@ -208,7 +208,7 @@ impl CoDel {
         }
     }
 
-    /// When the drop after one at `time` is due.
+    /// Time of the drop after a drop at `time`.
     fn control_law(&self, time: Time) -> Time {
         time + match &self.newton {
             Some(newton) => newton.gap(self.interval),
@@ -216,7 +216,7 @@ impl CoDel {
         }
     }
 
-    /// One pass of the RFC's `deque` with the head that `dodequeue` returned. Most heads do not need it.
+    /// The steps of the RFC's `deque` for one head, called only for heads that may change the state.
     #[cold]
     #[inline(never)]
     fn deque(&mut self, now: Time, packet: PacketView, ok_to_drop: bool) -> Verdict {

@@ -6,10 +6,10 @@ use crate::{
     units::{Bytes, Size},
 };
 
-/// Whether this algorithm marks.
+/// Whether the algorithm marks ECN-capable packets.
 pub(crate) const ECN: Param = Param::derived("the queue's `ecn`").source("RFC 3168").tc("ecn");
 
-/// Mean packet size, the bridge between bytes and packets.
+/// Mean packet size, which converts between bytes and packets.
 pub(crate) const MEAN_PACKET: Param = Param::derived("the true mean packet size on the wire")
     .unit("B")
     .range(PACKET_BYTES)
@@ -20,7 +20,7 @@ pub(crate) const RATE: Param =
     Param::derived("the configured link rate").unit("bit/s").source("the scenario");
 
 choice! {
-    /// The size with which a packet enters a virtual queue.
+    /// The size with which a packet counts in a virtual queue.
     pub enum VirtualMode {
         /// Its own.
         Byte = "byte",
@@ -29,16 +29,16 @@ choice! {
     }
 }
 
-/// What a virtual queue counts.
+/// Whether a virtual queue counts bytes or mean packets.
 pub(crate) const VIRTUAL_MODE: Param = Param::fixed("byte").source("a link sends bytes");
 
-/// What a packet size may be, in bytes.
+/// Allowed packet sizes, in bytes.
 pub(crate) const PACKET_BYTES: Range = Range { min: 1.0, max: 4_294_967_295.0, above: false, below: false };
 
-/// What a timer's period may be, in seconds.
+/// Allowed periods of a timer, in seconds.
 pub(crate) const PERIOD: Range = Range { min: 1e-6, max: 1e6, above: false, below: false };
 
-/// What a controller's gain may be.
+/// Allowed gains of a controller.
 pub(crate) const GAIN: Range = Range { min: 0.0, max: 1e9, above: false, below: false };
 
 /// `mean_packet` in bytes, the link's if it is not set.

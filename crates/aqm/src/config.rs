@@ -1,8 +1,8 @@
 //! [`config!`](crate::config) makes an algorithm's typed configuration and its text schema from one list.
 //!
 //! An entry of the list is a field of the configuration: its meaning, name, type, and the rest of its
-//! [`Param`]. The macro generates the struct, [`Default`] and `under` (the values that the schema has in
-//! words), the reader of a parsed [`Spec`], and the check of every value against the range of its parameter.
+//! [`Param`]. The macro generates the struct, [`Default`] and `under` (the values that the schema has as
+//! text), the reader of a parsed [`Spec`], and the check of every value against the range of its parameter.
 
 use crate::{
     Conventions, DefaultValue, Kind, Param, Settings, Span, Spec, SpecError, Value, allowed,
@@ -66,7 +66,7 @@ macro_rules! config {
 }
 pub(crate) use config;
 
-/// An enum whose variants have words in a spec.
+/// An enum with a word for each variant in a spec.
 macro_rules! choice {
     (
         $(#[$attr:meta])*
@@ -92,41 +92,41 @@ macro_rules! choice {
 }
 pub(crate) use choice;
 
-/// The meanings of parameters that several configurations share. Macros, because documentation takes no
+/// The meanings of parameters that several configurations share. A macro, because `#[doc]` takes no
 /// constants.
 macro_rules! meaning {
     (ecn) => {
         "Mark ECN-capable packets instead of dropping them"
     };
     (mean_packet) => {
-        "Mean packet size in bytes: turns a rate or a byte count into packets"
+        "Mean packet size in bytes: converts a rate or a byte count to packets"
     };
     (rate) => {
-        "Link rate C that the algorithm works with"
+        "Link rate C that the algorithm assumes"
     };
     (virtual_mode) => {
-        "Whether a packet enters the virtual queue with its own size or with that of a mean packet"
+        "Whether a packet counts in the virtual queue with its own size or with that of a mean packet"
     };
     (max_th) => {
         "Average queue at which the probability reaches max_p; above it every packet is signalled (see gentle)"
     };
     (min_th) => {
-        "Average queue below which nothing is dropped"
+        "Average queue below which no packet is signalled"
     };
     (max_p) => {
         "Base probability just below max_th"
     };
     (w_q) => {
-        "Weight of the present queue in the average"
+        "Weight of the current queue in the average"
     };
     (wait) => {
-        "After a signal let at least 1/p_b packets pass: gaps of 1/p_b to 2/p_b packets"
+        "After a signal wait for at least 1/p_b packets, so that gaps are 1/p_b to 2/p_b packets"
     };
     (max_packet) => {
-        "Byte mode: packet size that meets the full base probability (S_max)"
+        "Byte mode: packet size to which the full base probability applies (S_max)"
     };
     (ecn_forced) => {
-        "What happens to ECN-capable packets in the certain region"
+        "Whether ECN-capable packets are marked or dropped where every packet is signalled"
     };
     (aqm_of_class) => {
         "Algorithm or scheduler of the class with this number"
@@ -147,7 +147,7 @@ macro_rules! meaning {
         "Length of the window over which the rate is averaged"
     };
     (colour_aware) => {
-        "Never assign a better colour than the class of the traffic has"
+        "Never assign a better colour than the packet arrives with"
     };
     (gentle) => {
         "Above max_th the probability rises linearly from max_p to 1 instead of jumping to 1"
@@ -156,18 +156,18 @@ macro_rules! meaning {
         "Where the gentle line reaches 1: twice max_th, or the buffer limit"
     };
     (gentle_line) => {
-        "Where the gentle line begins: at the present max_p, or always at the first one"
+        "Where the gentle line begins: at the current max_p, or at the initial max_p"
     };
     (count) => {
-        "Whether a packet counts itself before it is tested (FJ93's listing) or after (its text)"
+        "Whether the counter counts a packet before its test (FJ93's listing) or after it (FJ93's text)"
     };
     (listing) => {
-        "Whose arrival procedure: the paper's, or ns-2.35's with its small differences"
+        "Arrival procedure: the paper's, or ns-2.35's with its small differences"
     };
 }
 pub(crate) use meaning;
 
-/// A configuration, for what builds and checks any.
+/// A configuration that can be read from values and checked.
 pub(crate) trait Fields: Sized {
     /// # Errors
     /// A value that does not fit the type of its field.
@@ -186,7 +186,7 @@ pub(crate) trait Field: Sized {
     const KIND: Kind;
     /// The value as this type.
     fn take(value: &Value) -> Result<Self, Unfit>;
-    /// What stands for a parameter that is derived and not set.
+    /// The value of a field for a derived parameter that is not set.
     fn derived(_ecn: bool) -> Option<Self> {
         None
     }
@@ -194,7 +194,7 @@ pub(crate) trait Field: Sized {
     fn value(&self) -> Option<Value>;
 }
 
-/// The kind of a value is that of its parameter, and the parameter's is that of the field.
+/// Panic: a value has the kind of its parameter, which is the kind of its field.
 pub(crate) fn wrong_kind(value: &Value) -> ! {
     unreachable!("{value} is of another kind than its field")
 }
@@ -255,7 +255,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// Where a configuration is read from: a spec where it says something, else the conventions, else the
+/// The values of a configuration: those of a spec where it sets them, else of the conventions, else the
 /// defaults.
 pub(crate) struct Values<'a> {
     spec: Option<&'a Spec>,
@@ -286,7 +286,7 @@ impl Values<'_> {
         Some(Value::parse(param, word).expect("a default is in its own range"))
     }
 
-    /// The same as the type of its field.
+    /// The value of `param` as the type of its field.
     pub(crate) fn read<T: Field>(&self, param: &Param) -> Result<T, SpecError> {
         match self.get(param) {
             Some(value) => {

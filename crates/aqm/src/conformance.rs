@@ -15,13 +15,13 @@ use alloc::{boxed::Box, collections::VecDeque, format, string::String, vec::Vec}
 pub enum Event {
     /// The verdict on an arrival.
     Arrival(Verdict),
-    /// An arrival found no room.
+    /// An arrival did not fit.
     Overflow,
     /// The verdict on a departure.
     Departure(Verdict),
-    /// Nothing was left to send.
+    /// The link found the queue empty.
     Idle,
-    /// A timer came due at this time.
+    /// A timer expired at this time.
     Timer(Time),
 }
 
@@ -110,8 +110,8 @@ impl Harness {
         self.queue.len()
     }
 
-    /// `steps` random events: about three arrivals to two departures, `pace` packet times apart on
-    /// average; occasionally with a long pause, or two at once.
+    /// `steps` random events, about three arrivals to two departures. The time between two events is uniform
+    /// between 0 and 2 `pace` packet times; one event in ten happens at the time of the last one.
     pub fn run(&mut self, steps: usize, pace: f64) {
         for _ in 0..steps {
             let u = self.traffic.uniform();
@@ -136,7 +136,7 @@ impl Harness {
         PacketView { bytes, ecn, flow: FlowId(flow), class: Class(class), arrived: self.now }
     }
 
-    /// Call the algorithm with a view of the queue as it is.
+    /// Call the algorithm with a view of the current queue.
     fn ask<T>(&mut self, call: impl FnOnce(&mut dyn Aqm, Time, &QueueView, &mut Stream) -> T) -> T {
         let contents = Waiting(&self.queue);
         let view = QueueView {
@@ -199,7 +199,7 @@ impl Harness {
             Verdict::Drop(_) => {}
             Verdict::DropBoth { victim, .. } => match self.queue.remove(victim as usize) {
                 Some(victim) => self.bytes -= u64::from(victim.bytes),
-                None => self.fault("victim", || format!("no packet waits at {victim}")),
+                None => self.fault("victim", || format!("no packet is queued at {victim}")),
             },
             Verdict::Mark(_) => self.enqueue(PacketView { ecn: Ecn::Ce, ..packet }),
             Verdict::Pass => self.enqueue(packet),
@@ -258,7 +258,7 @@ impl Harness {
             return;
         };
         if cause == Cause::Overflow {
-            self.fault("overflow", || "overflow is the queue's word".into());
+            self.fault("overflow", || "only the queue may use the cause overflow".into());
         }
         if matches!(verdict, Verdict::Mark(_)) {
             if !self.ecn {

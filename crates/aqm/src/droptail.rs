@@ -1,15 +1,16 @@
-//! **DropTail** accepts every packet until the buffer is full: no active queue management at all, the
-//! baseline that every algorithm must beat.
+//! **DropTail (FIFO; RFC 2309, section 2)** accepts every packet until the buffer is full. It is not active
+//! queue management, but the baseline for all comparisons.
 //!
 //! # When it decides
-//! Never. The queue itself refuses what does not fit: in packet mode (`limit 100p`) when as many wait,
-//! in byte mode (`limit 120kB`) when the arrival would exceed the limit. `overflow head` drops from the
-//! front instead (a fresher signal), `overflow random` any waiting packet.
+//! Never. The queue itself drops a packet that does not fit: in packet mode (`limit 100p`) if 100 packets are
+//! queued, in byte mode (`limit 120kB`) if the arrival would exceed the limit. `overflow head` drops packets
+//! at the head instead, so that senders detect the loss earlier, `overflow random` randomly chosen queued
+//! packets.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | what `limit B` counts | B packets wait, the one in service not counted | ns-2: B - 1 wait | a limit says how much may wait; preset `ns2` does as ns-2 |
+//! | `limit B` | B queued packets, without the one in service | ns-2: B - 1 | a limit is the maximum number of queued packets; preset `ns2` has ns-2's meaning |
 //! | byte mode | limit in bytes | ns-2: `limit_` x mean packet size | a byte limit should count bytes |
 //!
 //! # References
@@ -32,7 +33,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build,
 };
 
-/// No state: the queue's limit is all there is.
+/// DropTail has no state; the queue enforces its own limit.
 #[derive(Clone, Debug)]
 pub struct DropTail;
 

@@ -1,5 +1,6 @@
-//! **DRR (Deficit Round Robin)** serves DiffServ classes in turn, each for a number of bytes in proportion to
-//! its weight, in constant time per packet and fairly whatever the packet sizes.
+//! **DRR (Deficit Round Robin; Shreedhar and Varghese 1996)** serves DiffServ classes in turn, each with a
+//! number of bytes in proportion to its weight, in constant time per packet and independently of packet
+//! sizes.
 //!
 //! A class whose next packet is longer than its remaining credit keeps this credit (its deficit) for the next
 //! turn.
@@ -7,18 +8,17 @@
 //! # When it decides
 //! Classes with packets form a round. At its turn a class gets weight x quantum bytes of credit and sends
 //! while its head is no larger than its credit; an empty class leaves the round and loses its credit. The
-//! algorithm or scheduler of a class decides on its own queue. Where the shared limit is reached, the last
-//! packet of the queue with most bytes leaves until the arrival fits, cause `overflow`; if that is the
-//! arrival's own, or no other class has packets, the arrival is refused.
+//! algorithm or scheduler of a class decides on its own queue. If an arrival exceeds the shared limit,
+//! packets are dropped at the tail of the queue with the most bytes until the arrival fits, cause `overflow`;
+//! if that queue is the arrival's own, or all queues are empty, the arrival is dropped.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | what a class is | the packet's DiffServ class | the paper: a flow | `fq_codel` is for flows |
 //! | victim of an overflow | the last packet of the longest queue | Linux: each class's own limit | the paper's buffer stealing |
-//! | a class with nothing left to send | leaves with an algorithm's drops counted as nothing sent | same | only bytes that go on the link are paid for |
-//! | a class with a scheduler of its own | sends while it has credit, and pays back what it overdraws | not defined | the size of a packet that is yet to be chosen is unknown |
-//! | turn | until the deficit is used up | Linux: same | the paper |
+//! | packets that a class's algorithm drops at departure | use no credit | Linux: same | only bytes sent on the link use credit |
+//! | class with a scheduler | sends while its credit is positive; a negative credit remains for the next turn | not defined | the size of the next packet is not known before it is chosen |
 //!
 //! # References
 //! M. Shreedhar, G. Varghese: Efficient Fair Queuing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996.
@@ -50,7 +50,7 @@ config! {
         quantum: Bytes = Param::fixed("1500B")
             .unit("B")
             .range(common::PACKET_BYTES)
-            .source("Shreedhar and Varghese 1996: a largest packet")
+            .source("Shreedhar and Varghese 1996: the largest packet")
             .tc("quantum");
         #[doc = meaning!(weight)]
         w_0: f64 = WEIGHT;
@@ -126,9 +126,9 @@ pub struct Drr {
     quanta: Vec<i64>,
     /// Remaining credit of each class, in bytes.
     deficit: Vec<i64>,
-    /// The classes with packets, the one whose turn it is first.
+    /// The classes with packets; the first one has its turn.
     circle: VecDeque<usize>,
-    /// The first of the round has got its quantum.
+    /// The first class has received its quantum of this turn.
     paid: bool,
 }
 
@@ -136,8 +136,8 @@ impl Drr {
     /// DRR with empty queues in front of `link`.
     ///
     /// # Errors
-    /// A value outside its range; an algorithm for a class that is not there, or one that does not fit the
-    /// link.
+    /// A value outside its range; an algorithm for a class that does not exist, or one that cannot be built
+    /// for the link.
     pub fn new(config: Config, link: &Context) -> Result<Drr, SpecError> {
         config.check()?;
         let bands = Bands::new(&config.bands, link)?;
@@ -154,7 +154,7 @@ impl Drr {
         })
     }
 
-    /// The first of the round leaves it.
+    /// The first class leaves the round.
     fn leave(&mut self) {
         if let Some(index) = self.circle.pop_front() {
             self.deficit[index] = self.deficit[index].min(0);
@@ -162,7 +162,7 @@ impl Drr {
         self.paid = false;
     }
 
-    /// Its turn ends.
+    /// The turn of the first class ends.
     fn next(&mut self) {
         self.circle.rotate_left(1);
         self.paid = false;
@@ -233,7 +233,8 @@ impl Scheduler for Drr {
                 self.next();
                 continue;
             }
-            // The algorithm may drop this head and send a longer packet: the overdraft is paid back.
+            // The algorithm may drop this head and send a longer packet: the negative credit remains for the
+            // next turn.
             if let Some((token, bytes)) = self.bands.take(now, index, rng, events) {
                 self.deficit[index] -= i64::from(bytes);
                 if self.bands.packets_of(index) == 0 {

@@ -1,26 +1,28 @@
-//! **DualPI2** gives scalable senders (L4S) a queue of their own that is almost empty, and couples it to the
-//! classic queue so that both kinds of flows get the same rate.
+//! **DualPI2 (RFC 9332)** gives scalable senders (L4S) a separate queue with a very short delay, and couples
+//! its marking to that of the classic queue so that both kinds of flows get about the same rate.
 //!
-//! One PI controller follows the delay. Classic packets are dropped or marked with p'^2, scalable ones marked
-//! with k p': a scalable sender reacts to the probability itself, a classic one to its square root.
+//! One PI controller computes p' from the queueing delay. Classic packets are dropped or marked with
+//! probability p'^2, scalable packets are marked with k p': the rate of a scalable sender is inversely
+//! proportional to the probability itself, that of a classic sender to its square root.
 //!
 //! # When it decides
 //! Packets with ECT(1) or CE wait in the L queue, the others in the C queue. Every `t_update` the controller
-//! of `pi2` moves with the longer of the two heads' delays. L goes first, but while both wait C gets the
-//! share `w_c` of the bytes. A departing L packet is marked with the larger of k p' and a ramp of its own
-//! delay, which counts only if more than `th_len` packets wait behind it; a C packet is signalled with p'^2,
-//! marked while that is below `p_c_max`. Once k p' reaches 1, L packets are dropped with p'^2 too. The cause
-//! is `early`. A packet for which there is no room is refused, cause `overflow`.
+//! of `pi2` updates p' with the longer of the delays of the two heads. L has priority, but while both queues
+//! have packets C gets the share `w_c` of the bytes. A departing L packet is marked with the larger of k p'
+//! and a linear function of its own delay (the ramp), which applies only if more than `th_len` packets are
+//! queued behind it. A departing C packet is signalled with p'^2, by a mark while p'^2 < `p_c_max`. If k p'
+//! reaches 1, L packets are also dropped with p'^2. The cause is `early`. A packet that does not fit is
+//! dropped, cause `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | delay of the controller | the longer of both | RFC 9332, figure 6: the classic one (`follows classic`) | RFC 9332, figure 8: L's overload is seen too |
+//! | delay of the controller | the longer one of L and C | RFC 9332, figure 6: that of C (`follows classic`) | RFC 9332, figure 8: the controller also reacts to an overload of L |
 //! | gains | from `rtt_max` | Linux: 0.16 and 3.2, every 16 ms | RFC 9332's rule |
-//! | ramp | 0.8 to 1.2 ms | Linux: a step at 1 ms (`min_th 1ms range 0s`) | RFC 9332; a step makes marks come in bursts |
+//! | ramp | 0.8 to 1.2 ms | Linux: a step at 1 ms (`min_th 1ms range 0s`) | RFC 9332; a step marks in bursts |
 //! | C's share | 1/16 of the bytes | Linux: 10 % | RFC 9332 leaves it to the operator; its example |
-//! | protection of C | weighted round robin | RFC 9332 also: a time-shifted FIFO | it needs no second delay to be chosen |
-//! | overload | L is dropped | Linux: may cap p' instead (`overload cap`) | RFC 9332 |
+//! | protection of C | weighted round robin | RFC 9332 also: a time-shifted FIFO | it has no second delay to configure |
+//! | overload | L packets are dropped | Linux: may limit p' instead (`overload cap`) | RFC 9332 |
 //! | draw | random | RFC 9332, appendix A: counters (`draw counter`) | as in `pi2` |
 //!
 //! # References
@@ -48,11 +50,11 @@ choice! {
 }
 
 choice! {
-    /// What happens where k p' reaches 1.
+    /// What happens if k p' reaches 1.
     pub enum Overload {
-        /// L is dropped too.
+        /// L packets are also dropped.
         Drop = "drop",
-        /// p' is capped.
+        /// p' is limited to 1/k.
         Cap = "cap",
     }
 }
@@ -82,7 +84,7 @@ config! {
             .unit("packets")
             .range(Range::NOT_NEGATIVE)
             .source("RFC 9332, appendix A.1");
-        /// Share of the bytes that C gets while both wait
+        /// Share of the bytes that C gets while both queues have packets
         w_c: f64 = Param::fixed("0.0625")
             .range(Range::FRACTION)
             .source("RFC 9332, appendix A.1: 1/16")
@@ -90,7 +92,7 @@ config! {
             .tc("classic_protection");
         /// Whose delay the controller follows: the longer, or that of C
         follows: Follows = Param::fixed("both").source("RFC 9332, figure 8");
-        /// Where k p' reaches 1: drop from L too, or let p' go no further
+        /// If k p' reaches 1: also drop L packets, or limit p' to 1/k
         overload: Overload = Param::fixed("drop").source("RFC 9332, 4.2.3").tc("drop_on_overload");
     }
 }
@@ -126,8 +128,8 @@ pub static DISCIPLINE: Discipline = Discipline {
             Probe { name: "p_prime", unit: "", doc: "the controller's probability p'" },
             Probe { name: "c.p", unit: "", doc: "signalling probability of C, p'^2" },
             Probe { name: "l.p", unit: "", doc: "coupled marking probability of L, k p'" },
-            Probe { name: "c.packets", unit: "packets", doc: "what waits in C" },
-            Probe { name: "l.packets", unit: "packets", doc: "what waits in L" },
+            Probe { name: "c.packets", unit: "packets", doc: "queued packets of C" },
+            Probe { name: "l.packets", unit: "packets", doc: "queued packets of L" },
         ],
         ns2_limit_counts_service: false,
         file: include_str!("dualpi2.rs"),
@@ -145,7 +147,7 @@ const C: usize = 1;
 pub struct DualPi2 {
     bank: Bank,
     controller: Controller,
-    /// The draws of each queue.
+    /// The random tests of each queue.
     draws: [Decision; 2],
     k: f64,
     p_c_max: f64,
@@ -155,7 +157,7 @@ pub struct DualPi2 {
     w_c: f64,
     both: bool,
     cap: bool,
-    /// Weighted bytes that C is owed: above 0 it is C's turn.
+    /// Credit of C in weighted bytes: C is served while it is above 0.
     credit: f64,
 }
 
@@ -188,7 +190,7 @@ impl DualPi2 {
         (self.k * self.controller.p_prime).min(1.0)
     }
 
-    /// L's own probability for a packet that has waited `delay` seconds.
+    /// The ramp: L's own marking probability of a packet that has waited `delay` seconds.
     fn ramp(&self, delay: f64) -> f64 {
         if f64::from(self.bank.packets_of(L)) <= self.th_len || delay < self.min_th {
             0.0
@@ -199,7 +201,7 @@ impl DualPi2 {
         }
     }
 
-    /// Whose turn it is: L's, unless C is owed bytes.
+    /// The queue to serve: L, unless C has credit.
     fn turn(&mut self) -> Option<usize> {
         match (self.bank.packets_of(L) > 0, self.bank.packets_of(C) > 0) {
             (true, true) => Some(if self.credit > 0.0 { C } else { L }),

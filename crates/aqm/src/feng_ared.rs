@@ -1,25 +1,27 @@
-//! **Self-configuring RED** (Feng and others) was the first RED that adapts `max_p`: it divides `max_p` when
-//! the average queue falls below `min_th` and multiplies it when the average rises above `max_th`.
+//! **Self-configuring RED (Feng, Kandlur, Saha and Shin 1999)** was the first RED that adapts `max_p`: it
+//! divides `max_p` when the average queue falls below `min_th` and multiplies it when the average rises above
+//! `max_th`.
 //!
-//! An average below the thresholds shows that RED is too aggressive for the present flows, one above them
-//! that it is too mild. One step is taken on *entering* such a region, none while the average stays there.
-//! `ared` later replaced the big steps by small ones on a timer.
+//! An average below the thresholds shows that RED is too aggressive for the current load, an average above
+//! them that it is not aggressive enough. `max_p` changes once when the average *enters* such a region, and
+//! not while it stays there. `ared` later replaced these large steps by small periodic ones.
 //!
 //! # When it decides
-//! On arrival, as `red`, with the present `max_p`. `trigger thresholds`: once the average has moved, avg <
-//! min_th when it was not below before: max_p <- max_p / `alpha`; avg > max_th when it was not above before:
-//! max_p <- max_p `beta`; strictly between the two it is neither. `trigger overflow_idle`: an overflow
-//! multiplies, a link that runs idle divides. max_p stays in [`bottom`, `top`].
+//! On arrival, as `red`, with the current `max_p`. With `trigger thresholds`, after each update of the
+//! average: if avg < min_th and it was not below before, max_p <- max_p / `alpha`; if avg > max_th and it was
+//! not above before, max_p <- max_p `beta`; strictly between the thresholds it is neither below nor above.
+//! With `trigger overflow_idle` an overflow multiplies max_p and a link that becomes idle divides it. max_p
+//! stays in [`bottom`, `top`].
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | trigger | thresholds | described in the BIO paper: overflow and idle (`trigger overflow_idle`) | the authors' own; the other is closer to BLUE |
-//! | letters | alpha divides, beta multiplies | the BIO paper: the other way round | the authors' own |
-//! | bounds of max_p | [0.0001, 1] | none | each idle period divides by 3: without a floor max_p is soon nothing and stays so until avg exceeds max_th |
-//! | alpha and beta in ns-2 | 3 and 2 | ns-2: takes those of Adaptive RED, 0.01 and 0.9, unless set | dividing by 0.01 is not what the authors mean |
-//! | gentle line | begins at the present max_p | ns-2: at the first max_p forever (`gentle_line first`) | as `ared`; preset `ns2` |
-//! | first status | between | ns-3: above | no average has been seen yet; the first arrival at an idle link finds it below either way |
+//! | trigger | thresholds | the BIO paper: overflow and idle link (`trigger overflow_idle`) | the authors' paper; the other form is closer to BLUE |
+//! | symbols | alpha divides, beta multiplies | the BIO paper: the reverse | the authors' notation |
+//! | bounds of max_p | [0.0001, 1] | none | each entry below min_th divides max_p by 3: without a lower bound it soon becomes negligible, and stays so until avg exceeds max_th |
+//! | default alpha and beta | 3 and 2 | ns-2: those of Adaptive RED, 0.01 and 0.9 | the authors do not intend a division by 0.01 |
+//! | gentle line | starts at the current max_p | ns-2: at the initial max_p (`gentle_line first`) | as `ared`; preset `ns2` |
+//! | initial region | between | ns-3: above | no average has been measured yet; the first arrival finds it below in both cases |
 //!
 //! # References
 //! W. Feng, D. Kandlur, D. Saha, K. Shin: A Self-Configuring RED Gateway, INFOCOM 1999. ns-2 `queue/red.cc`
@@ -39,7 +41,7 @@ const PAPER: &str = "Feng, Kandlur, Saha and Shin 1999";
 const FACTOR: Range = Range { min: 1.0, max: 1e6, above: true, below: false };
 
 choice! {
-    /// What moves max_p.
+    /// What changes max_p.
     pub enum Trigger {
         /// The average crossing a threshold.
         Thresholds = "thresholds",
@@ -55,11 +57,11 @@ config! {
         min_th: Size = red_family::MIN_TH;
         #[doc = meaning!(max_th)]
         max_th: Option<Size> = red_family::MAX_TH;
-        /// Base probability just below max_th at the start
+        /// Initial base probability just below max_th
         max_p: f64 = Param::fixed("0.1").range(Range::SHARE).source("Floyd 1997");
         #[doc = meaning!(w_q)]
         w_q: f64 = red_family::W_Q;
-        /// What moves max_p: the average crossing a threshold, or overflows and idle periods
+        /// What changes max_p: the average crossing a threshold, or overflows and idle periods
         trigger: Trigger = Param::fixed("thresholds").source(PAPER);
         /// Divisor of max_p at a decrease
         alpha: f64 = Param::fixed("3").range(FACTOR).source(PAPER);
@@ -104,8 +106,8 @@ pub static ALGORITHM: Algorithm = Algorithm {
         red::PROBES[1],
         red::PROBES[2],
         red::PROBES[3],
-        Probe { name: "max_p", unit: "", doc: "present max_p" },
-        Probe { name: "status", unit: "", doc: "where the average was last: -1 below, 0 between, 1 above" },
+        Probe { name: "max_p", unit: "", doc: "current max_p" },
+        Probe { name: "status", unit: "", doc: "last region of the average: -1 below, 0 between, 1 above" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("feng_ared.rs"),
@@ -127,9 +129,9 @@ enum Status {
 /// The state of self-configuring RED.
 #[derive(Clone, Debug)]
 pub struct FengAred {
-    /// The adapted RED, which holds max_p.
+    /// RED with the current max_p.
     red: Red,
-    /// Overflows and idle periods move max_p, not thresholds.
+    /// Overflows and idle periods change max_p; thresholds do not.
     overflow_idle: bool,
     alpha: f64,
     beta: f64,
@@ -140,7 +142,7 @@ pub struct FengAred {
 }
 
 impl FengAred {
-    /// Self-configuring RED at an empty queue of `link`.
+    /// Self-configuring RED for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; values that do not fit together.

@@ -1,5 +1,5 @@
-//! A small table with a value per flow: its size depends on the flows in it at one time, not on all flows so
-//! far.
+//! A table with a value per flow. Its size depends on the largest number of flows in it at one time, not on
+//! the number of all flows so far.
 //!
 //! Open addressing with linear probing; removal closes the gap, so that there are no tombstones. It allocates
 //! only when its number of flows reaches a new maximum.
@@ -36,7 +36,7 @@ impl<T: Copy> FlowTable<T> {
         (mixed >> 32) as usize & self.mask()
     }
 
-    /// The slot that holds `flow`, or the free one where it belongs. There must be slots.
+    /// The slot that holds `flow`, or the free slot for it. `slots` must not be empty.
     fn slot(&self, flow: FlowId) -> usize {
         let mut at = self.home(flow);
         while self.slots[at].is_some_and(|(other, _)| other != flow) {
@@ -124,6 +124,6 @@ mod tests {
                 assert!(map.iter().all(|(flow, value)| table.get(FlowId(*flow)) == Some(*value)));
             }
         }
-        assert!(table.slots.len() <= (4 * most).max(16), "its memory follows what was in it at once");
+        assert!(table.slots.len() <= (4 * most).max(16), "the table is larger than 4 slots per flow");
     }
 }

@@ -1,23 +1,24 @@
-//! **FQ-CoDel** hashes flows to many queues, serves them by deficit round robin, new flows first, and runs a
-//! CoDel on each: a flow that sends little waits for almost nothing, one that sends much meets only its own
-//! queue.
+//! **FQ-CoDel (RFC 8290)** hashes flows to many queues, serves them by deficit round robin, new flows first,
+//! and runs a CoDel on each: a sparse flow has almost no queueing delay, and a flow with a backlog delays
+//! mainly itself.
 //!
 //! # When it decides
-//! A packet goes to the queue of its flow's hash. A queue that becomes active joins the list of new ones with
-//! a credit of one `quantum`. A departure serves the first of the new list, else of the old: without credit
-//! it earns a quantum and goes to the end of the old list; else its CoDel lets a packet go, which is paid
-//! for. A queue found empty goes from the new list to the end of the old one (so that no queue is new again
-//! at once), and from the old list away. Above the limit, or above `memory`, packets leave from the head of
-//! the queue with most bytes until half of it or `drop_batch` packets are gone; cause `overflow`.
+//! A packet is enqueued in the queue to which its flow hashes. A queue that becomes active is appended to the
+//! list of new queues with a credit of one `quantum`. A departure serves the first queue of the new list, or,
+//! if that list is empty, of the old list. A queue without credit receives a quantum and moves to the end of
+//! the old list; otherwise its CoDel chooses a packet, whose bytes are subtracted from the credit. An empty
+//! queue of the new list moves to the end of the old list (so that it is not new again at once); an empty
+//! queue of the old list becomes inactive. Above the limit or `memory`, packets are dropped at the head of
+//! the queue with the most bytes until half of its bytes or `drop_batch` packets are gone; cause `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | end of a turn | credit used up to 0 | RFC 8290, 4.2: below 0 (`turn below_zero`) | Linux, and the RFC's own account of it |
-//! | limit | the queue's `limit`; RFC 8290: 10240 packets | same | one buffer in front of one link |
+//! | end of a turn | at a credit of 0 or below | RFC 8290, 4.2: below 0 (`turn below_zero`) | Linux, and the RFC's description of Linux |
+//! | limit | the queue's `limit` | RFC 8290: 10240 packets | one buffer in front of one link |
 //! | CoDel's backlog | of the flow's queue | Linux: of all queues | RFC 8289: bytes of this queue |
-//! | hash | of the flow's number and `perturbation` | RFC 8290: of five fields of the header | a flow is known by its number here |
-//! | memory | bytes on the wire | Linux: of the buffers | a model of buffers would be Linux's alone |
+//! | hash | of the flow's number and `perturbation` | RFC 8290: of five fields of the header | flows have numbers here |
+//! | `memory` | bytes on the wire | Linux: bytes of buffers | the size of a buffer depends on Linux's implementation |
 //!
 //! # References
 //! RFC 8290. Linux `sch_fq_codel.c`.
@@ -45,7 +46,7 @@ choice! {
 config! {
     /// The parameters of the flow queues that `fq_codel` and `fq_pie` share.
     pub struct Queues {
-        /// Queues that flows are hashed to
+        /// Number of queues to which flows are hashed
         flows: u32 = Param::fixed("1024")
             .unit("queues")
             .range(Range { min: 1.0, max: 65_536.0, above: false, below: false })
@@ -135,7 +136,7 @@ pub static DISCIPLINE: Discipline = Discipline {
     build: |s| s.schedule(|config| FlowQueues::codel(config, &s.context)),
 };
 
-/// A queue's place in the round.
+/// The state of a queue in the round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     /// Bytes that it may still send.
@@ -150,12 +151,12 @@ pub struct FlowQueues {
     bank: Bank,
     quantum: i64,
     memory: u64,
-    /// Packets that leave the longest queue at once; `None` refuses the arrival instead.
+    /// Packets dropped from the longest queue at once; `None`: the arrival is dropped instead.
     batch: Option<u32>,
     below_zero: bool,
     perturbation: u64,
     turns: Vec<Place>,
-    /// Queues that have just become active, and the others, those served next first.
+    /// Queues that have just become active, and the other active queues, both in the order of service.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
 }
@@ -198,7 +199,7 @@ impl FlowQueues {
         self.bank.is_over() || self.bank.bytes() > self.memory
     }
 
-    /// Above the limit: the longest queue loses its head, and more.
+    /// Above the limit: drop up to `batch` packets, or half of the bytes, at the head of the longest queue.
     fn shed(&mut self, now: Time, batch: u32, events: EventSink) {
         let longest = self.bank.longest();
         let half = self.bank.bytes_of(longest) / 2;
@@ -211,7 +212,7 @@ impl FlowQueues {
         }
     }
 
-    /// A queue with something to send is on a list.
+    /// Append an active queue that is on neither list to that of new queues.
     fn list(&mut self, index: usize) {
         if !self.turns[index].listed {
             self.turns[index] = Place { credit: self.quantum, listed: true };
@@ -219,7 +220,7 @@ impl FlowQueues {
         }
     }
 
-    /// Without credit, the next quantum comes with a place at the end of the old list.
+    /// Whether the queue has no credit: it then gets a quantum and moves to the end of the old list.
     fn turn_is_over(&self, index: usize) -> bool {
         let credit = self.turns[index].credit;
         if self.below_zero { credit < 0 } else { credit <= 0 }

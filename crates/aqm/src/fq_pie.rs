@@ -1,19 +1,17 @@
-//! **FQ-PIE** is FQ-CoDel's round of flow queues with a PIE on each instead of a CoDel.
+//! **FQ-PIE (Linux `sch_fq_pie.c`, RFC 8033)** is FQ-CoDel with a PIE on each flow's queue instead of a
+//! CoDel.
 //!
-//! PIE decides when a packet arrives, so a flow's queue is kept short before it is stored, not after it has
-//! waited.
+//! PIE decides when a packet arrives, so that a dropped packet never occupies the queue.
 //!
 //! # When it decides
 //! Queues, turns and lists are those of `fq_codel`. The PIE of the flow's queue decides on each arrival; all
-//! of them update at the same moments. A packet for which there is no room under the limit or `memory` is
-//! refused, cause
-//! `overflow`.
+//! PIEs update at the same times. A packet that exceeds the limit or `memory` is dropped, cause `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | victim of an overflow | the arrival | `fq_codel`: from the head of the longest queue | Linux's fq_pie |
-//! | updates | all queues at once | Linux: 2048 queues at a time | a machine's timer must not take long, a model's may |
+//! | updates | all queues at once | Linux: 2048 queues at a time | Linux limits the duration of a timer call; virtual time needs no limit |
 //! | PIE's defaults | of RFC 8033 | Linux: de-randomised, decay 1/64 | as in `pie` |
 //!
 //! # References

@@ -1,32 +1,34 @@
-//! **FRED (Flow RED)** is RED that counts the waiting packets of each flow: a flow that has few is never at
-//! risk, one that has more than its share is refused, and one that keeps asking for more is remembered.
+//! **FRED (Flow RED; Lin and Morris 1997)** is RED that counts the queued packets of each flow: packets of a
+//! flow with few packets are not dropped at random, those of a flow above its share are dropped, and a flow
+//! that exceeds its share repeatedly gets a stricter limit.
 //!
-//! RED drops from all flows in the same proportion, whether or not they slow down. FRED knows from the queue
-//! alone who takes too much, and needs a record only for flows that have packets waiting.
+//! RED drops packets of all flows in the same proportion, whether or not the flows respond. FRED finds
+//! unresponsive flows from the queue alone, and keeps a record only for flows with queued packets.
 //!
 //! # When it decides
-//! On arrival from flow i with q_i packets waiting. Its share is avgcq = max(1, avg / flows with packets
-//! waiting). Refused, cause `flow-limit`, and a strike counted, if q_i >= maxq = `min_th`; or avg >= max_th
-//! and q_i > 2 avgcq; or q_i >= avgcq after two strikes. Else, between the thresholds, a flow with q_i >=
-//! max(`min_q`, avgcq) meets RED's p_a (`early`); at avg >= max_th every packet is dropped (`forced`).
-//! `many_flow` lets every flow have two packets there instead: maxq = 2 and the two rules for avg >= max_th
-//! are off. A flow without waiting packets is forgotten with its strikes.
+//! On arrival of a packet of flow i with q_i queued packets. The share of a flow is avgcq = max(1, avg /
+//! number of flows with queued packets). The packet is dropped, cause `flow-limit`, and a strike is counted,
+//! if q_i >= maxq = `min_th`; or avg >= max_th and q_i > 2 avgcq; or q_i >= avgcq after two strikes.
+//! Otherwise, between the thresholds, a packet of a flow with q_i >= max(`min_q`, avgcq) is signalled with
+//! RED's p_a (`early`); at avg >= max_th every packet is dropped (`forced`). With `many_flow` every flow may
+//! have two packets at avg >= max_th instead: maxq = 2 there, and the two rules for avg >= max_th do not
+//! apply. The record of a flow, with its strikes, is deleted when no packet of it is queued.
 //!
-//! The average moves with each packet that is let in (which it counts) and with each that leaves; an arrival
-//! at an idle link lets it decay first.
+//! The average is updated at each accepted packet, which it counts, and at each departure; at an arrival at
+//! an idle link it first decays.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | blocks of the listing above max_th | base form B and C, many-flow form A | J-Sim, a port to ns-3: A, B and C together (`many_flow blocks_bc`) | with C on, A can admit no packet; the paper offers A as an extension |
-//! | average | with each accepted packet, itself counted, and each departure | J-Sim: again before the decision; a port to ns-3: not counting the packet | the paper's listing, as far as it can be established |
-//! | a packet dropped at an idle link | the link idles on | the listing is silent | else a fast sender that is refused would keep the average up forever |
-//! | when idling begins | when the transmitter finds nothing | the listing: when the last packet leaves the queue | a link that sends its last packet is not idle |
+//! | blocks of the listing above max_th | base form B and C, many-flow form A | J-Sim, a port to ns-3: A, B and C together (`many_flow blocks_bc`) | with C, A admits no packet; the paper describes A as an extension |
+//! | updates of the average | at each accepted packet, itself counted, and each departure | J-Sim: again before the decision; a port to ns-3: not counting the packet | the paper's listing, as far as it can be established |
+//! | packet dropped at an idle link | the idle time continues | not specified | otherwise a fast sender whose packets are dropped would prevent the decay of the average |
+//! | start of the idle time | when the transmitter finds the queue empty | the listing: when the last packet leaves the queue | a link that sends its last packet is not idle |
 //! | units | packets (bytes are divided by the mean packet) | - | the rules for flows count packets |
-//! | flows | exact, as many as have packets waiting | J-Sim: 200, by hash; a Linux module: 10 | collisions merge flows |
-//! | min_th | a quarter of the buffer | the paper: at most one bandwidth-delay product | a queue does not know the delay |
-//! | ECN | mark in the random region only | the paper has no marks | a flow over its limit ignores signals |
-//! | overflow | no strike | the paper is silent | the buffer was full, not the flow's share |
+//! | records | exact, one per flow with queued packets | J-Sim: 200, by hash; a Linux module: 10 | collisions merge flows |
+//! | min_th | a quarter of the buffer | the paper: at most one bandwidth-delay product | the round-trip time is not a parameter of the queue |
+//! | ECN | mark in the random region only | the paper has no marks | a flow above its limit does not respond to signals |
+//! | overflow | no strike | not specified | the buffer was full; the flow did not exceed its share |
 //!
 //! # References
 //! D. Lin, R. Morris: Dynamics of Random Early Detection, SIGCOMM 1997. J-Sim `FRED.java`.
@@ -46,7 +48,7 @@ const PAPER: &str = "Lin and Morris 1997";
 config! {
     /// The parameters of FRED.
     pub struct Config {
-        /// Average queue below which nothing is dropped at random, and the limit of each flow
+        /// Average queue below which no packet is signalled at random, and the limit of each flow
         min_th: Option<Size> = Param::derived("a quarter of the buffer limit")
             .unit("packets or bytes")
             .range(Range::POSITIVE)
@@ -60,7 +62,7 @@ config! {
         max_p: f64 = Param::fixed("0.02").range(Range::SHARE).source(PAPER);
         #[doc = meaning!(w_q)]
         w_q: f64 = red_family::W_Q;
-        /// Queued packets that a flow may have without random drops below max_th; 4 for large buffers
+        /// Queued packets that a flow may have without random signals below max_th; 4 for large buffers
         min_q: Size = Param::fixed("2p").unit("packets or bytes").range(Range::NOT_NEGATIVE).source(PAPER);
         /// Above max_th allow every flow two packets instead of none
         many_flow: bool = Param::fixed("off").source("Lin and Morris 1997: an extension");
@@ -82,17 +84,21 @@ pub static ALGORITHM: Algorithm = Algorithm {
     params: Config::PARAMS,
     probes: &[
         Probe { name: "avg", unit: "packets", doc: "average queue" },
-        Probe { name: "p", unit: "", doc: "base probability p_b that belongs to avg, for flows at risk" },
+        Probe { name: "p", unit: "", doc: "base probability p_b at avg, for the flows that RED tests" },
         Probe {
             name: "p_a",
             unit: "",
-            doc: "probability that the last arrival met, 0 where it was not tested",
+            doc: "signalling probability of the last arrival, 0 if it was not tested",
         },
         Probe { name: "count", unit: "packets", doc: "packets since the last drop; -1 below min_th" },
-        Probe { name: "n_active", unit: "flows", doc: "flows with packets waiting" },
+        Probe { name: "n_active", unit: "flows", doc: "flows with queued packets" },
         Probe { name: "avgcq", unit: "packets", doc: "share of one flow" },
-        Probe { name: "qlen_i", unit: "packets", doc: "waiting packets of the flow that was here last" },
-        Probe { name: "strike_i", unit: "", doc: "strikes of the flow that was here last" },
+        Probe {
+            name: "qlen_i",
+            unit: "packets",
+            doc: "queued packets of the flow of the last arrival or departure",
+        },
+        Probe { name: "strike_i", unit: "", doc: "strikes of the flow of the last arrival or departure" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("fred.rs"),
@@ -103,9 +109,9 @@ pub static ALGORITHM: Algorithm = Algorithm {
 /// The record of a flow with queued packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
-    /// Its waiting packets.
+    /// Its queued packets.
     qlen: u32,
-    /// How often it was over its limit.
+    /// How often it exceeded its limit.
     strikes: u32,
 }
 
@@ -126,25 +132,24 @@ struct Constants {
 #[derive(Clone, Debug)]
 pub struct Fred {
     config: Constants,
-    /// Average of the waiting queue.
+    /// Average of the queue.
     average: Average,
     /// Packets since the last drop.
     count: i64,
-    /// A record for each flow with packets waiting, no more.
+    /// A record for each flow with queued packets.
     flows: FlowTable<Record>,
     /// Share of one flow.
     avgcq: f64,
-    /// Packets waiting when the last arrival was offered: fewer at a drop mean that a waiting one was the
-    /// victim.
+    /// Queued packets at the last arrival. If fewer are queued at a drop, the victim was a queued packet.
     offered_to: u32,
-    /// Probability that the last arrival met.
+    /// Signalling probability of the last arrival.
     p_a: f64,
     /// Flow of the last arrival or departure.
     last: FlowId,
 }
 
 impl Fred {
-    /// FRED at an empty queue of `link`.
+    /// FRED for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; thresholds out of order; `blocks_bc` without `many_flow`.
@@ -159,7 +164,7 @@ impl Fred {
         }
         let (many_flow, blocks_bc) = (config.many_flow, config.blocks_bc);
         if blocks_bc && !many_flow {
-            let problem = "is what the base form does anyway";
+            let problem = "has no effect without many_flow";
             return Err(SpecError::about("blocks_bc", problem, "many_flow blocks_bc"));
         }
         let constants = Constants {

@@ -1,26 +1,27 @@
-//! **The virtual queue of Gibbens and Kelly** imagines the same arrivals at a link and a buffer that are a
-//! little smaller, and signals what would overflow there: the warning comes before the real buffer overflows.
+//! **GKVQ (the virtual queue of Gibbens and Kelly 1999)** simulates the same arrivals at a link with a
+//! slightly lower rate and a slightly smaller buffer, and signals the packets that overflow there, before the
+//! real buffer overflows.
 //!
-//! Its rate and buffer are constant, unlike those of `avq`; it needs no random numbers.
+//! The virtual rate is constant, while that of `avq` adapts. GKVQ draws no random numbers.
 //!
 //! # When it decides
-//! Each arrival of b bytes, dt after the last look: VQ <- max(0, VQ - rate dt); if VQ + b > `buffer` it
-//! overflows, else VQ <- VQ + b. `form packet` signals the packet that overflows, on arrival, cause `early`.
-//! `form until_empty` then marks every packet that *departs* until the virtual queue has emptied; it
-//! can only mark, so that without ECN it is DropTail.
+//! On arrival of b bytes, dt after the last update: VQ <- max(0, VQ - rate dt); if VQ + b > `buffer` the
+//! packet overflows the virtual queue, else VQ <- VQ + b. `form packet` signals the packet that overflows, on
+//! arrival, cause `early`. With `form until_empty` an overflow starts the marking of every packet that
+//! *departs*, until the virtual queue is empty; this form can only mark, so that without ECN it is DropTail.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | what is signalled | the packet that overflows | Gibbens and Kelly, ns-2: all departures until the virtual queue is empty (`form until_empty`) | how Byun and Baras describe it, and the only form that can drop; preset `ns2` |
+//! | what is signalled | the packet that overflows | Gibbens and Kelly, ns-2: all departures until the virtual queue is empty (`form until_empty`) | the description of Byun and Baras, and the only form that can drop; preset `ns2` |
 //! | units | bytes | ns-2: packets (`mode packet`) | a link sends bytes; preset `ns2` |
-//! | clock of the drain | always kept | ns-2: stops while the virtual queue is empty (`stale_clock`), so that the whole idle time drains the next packets at once: too few marks | it is a mistake in the accounting; preset `ns2` |
-//! | packet without ECN, `until_empty` | passes | ns-2: same | at departure its place in the queue is already spent; ns-2's class has no drops |
+//! | time of the last drain | always updated | ns-2: not while the virtual queue is empty (`stale_clock`), so that the whole idle time drains the next packets at once: too few marks | an error in the accounting; preset `ns2` |
+//! | packet without ECN, `until_empty` | passes | ns-2: same | a drop at departure no longer shortens the queue; ns-2's class has no drops |
 //!
 //! # References
 //! R. Gibbens, F. Kelly: Distributed Connection Acceptance Control for a Connectionless Network, ITC 16,
-//! 1999, and Resource Pricing and the Evolution of Congestion Control, Automatica 35, 1999. Form `packet`: H.
-//! Byun, J. Baras, AVQRED, 2007. ns-2 `queue/gk.cc`.
+//! 1999, and Resource Pricing and the Evolution of Congestion Control, Automatica 35, 1999. Form `packet`: D.
+//! J. Byun, J. S. Baras: AVQRED, 2007. ns-2 `queue/gk.cc`.
 
 use crate::{
     Algorithm, Aqm, Cause, Context, Ecn, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,
@@ -50,7 +51,7 @@ config! {
         rate: Option<u64> = Param::derived("theta x the link rate")
             .unit("bit/s")
             .source("Gibbens and Kelly 1999");
-        /// Length of the virtual queue
+        /// Size of the virtual buffer
         buffer: Option<Size> = Param::derived("theta x the buffer limit")
             .unit("packets or bytes")
             .range(Range::POSITIVE)
@@ -59,7 +60,7 @@ config! {
         form: Form = Param::fixed("packet").source("Byun and Baras 2007").ns2("until_empty");
         #[doc = meaning!(virtual_mode)]
         mode: VirtualMode = common::VIRTUAL_MODE.ns2("packet");
-        /// The drain's clock stops while the virtual queue is empty
+        /// Do not update the time of the last drain while the virtual queue is empty
         stale_clock: bool = Param::fixed("off").source("Gibbens and Kelly 1999").ns2("on");
         #[doc = meaning!(mean_packet)]
         mean_packet: Option<Bytes> = common::MEAN_PACKET;
@@ -90,10 +91,10 @@ pub static ALGORITHM: Algorithm = Algorithm {
 pub struct Gkvq {
     /// Virtual link rate.
     rate: f64,
-    /// Room of the virtual queue.
+    /// Size of the virtual buffer.
     buffer: f64,
     until_empty: bool,
-    /// Bytes of every packet in packet mode; `None` takes its own size.
+    /// In packet mode the size of every packet in bytes; `None`: its own size.
     packet_mode: Option<f64>,
     stale_clock: bool,
     ecn: bool,
@@ -101,14 +102,14 @@ pub struct Gkvq {
     vq: f64,
     /// When it was last drained.
     drained: Time,
-    /// It has overflowed and not been empty since.
+    /// It has overflowed and has not been empty since then.
     flag: bool,
-    /// The present arrival overflows it.
+    /// The current arrival overflows it.
     overflow: bool,
 }
 
 impl Gkvq {
-    /// The virtual queue beside an empty queue of `link`.
+    /// GKVQ for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range.

@@ -1,20 +1,19 @@
-//! **Gentle RED** is RED without the jump: above `max_th` the probability keeps rising, on a steeper line,
-//! from `max_p` to 1 at twice `max_th`.
+//! **Gentle RED (Floyd 2000)** is RED without the jump of the probability at `max_th`: above `max_th` the
+//! probability increases linearly from `max_p` to 1 at twice `max_th`.
 //!
-//! RED's step from `max_p` to 1 makes its parameters touchy: an average that hovers around `max_th`
-//! turns every packet into a signal. The second line takes that edge away; everything else is `red`.
+//! With the jump RED is sensitive to its parameters: while the average is slightly above `max_th`, every
+//! packet is signalled. All other rules are those of `red`.
 //!
 //! # When it decides
-//! On arrival, as RED. From `max_th` to twice `max_th` the base probability is
-//! max_p + (1 - max_p)(avg - max_th)/max_th, spread by the same counter, and the signal is `early`. From
-//! twice `max_th` on every packet is signalled (`forced`). A buffer smaller than that overflows first.
+//! On arrival, as RED. From `max_th` to twice `max_th` the base probability is max_p + (1 - max_p)(avg -
+//! max_th)/max_th, from which the same counter computes p_a, and the signal is `early`. From twice `max_th`
+//! on every packet is signalled (`forced`). A buffer smaller than that overflows first.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | end of the line | 2 max_th | the buffer (`gentle_end limit`) | the published slope (1 - max_p)/max_th ends there; Brandauer et al. also write "the buffer size" |
-//! | line with a max_p that moves | follows max_p | ns-2 keeps the first max_p in it | a stale constant there is an oversight, and of no effect while max_p is constant |
-//! | everything below max_th | as `red` | as `red` | it is the same code |
+//! | line with an adaptive max_p | starts at the current max_p | ns-2: at the initial max_p | an oversight in ns-2, without effect while max_p is constant |
 //!
 //! # References
 //! S. Floyd: Recommendation on using the "gentle" variant of RED, note, March 2000. ns-2 `queue/red.cc`

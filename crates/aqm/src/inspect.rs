@@ -1,11 +1,11 @@
 //! The cost of an algorithm: its operations per packet, the number of state changes, and its time.
 //!
-//! A [`Driver`] runs an algorithm, or a scheduler, on a link with an offered load of 9/8 of its rate, by
-//! packets of a number of flows in turn, so that the algorithm is in steady state after the [`WARM_UP`]. A
-//! step is nine arrivals, then eight departures. Random numbers, reads of the queue's contents and timers are
+//! A [`Driver`] runs an algorithm, or a scheduler, on a link with an offered load of 9/8 of its rate, with
+//! packets of several flows in turn, so that the algorithm is in steady state after the [`WARM_UP`]. A step
+//! is nine arrivals, then eight departures. Random numbers, reads of the queue's contents and timers are
 //! counted; equal counts for few and for many flows show that the work does not depend on their number. The
-//! clock is the caller's. Instructions are counted from outside, by the names of the functions
-//! `arrival_at_queue`, `departure_at_queue` and so on, through which every decision goes.
+//! clock is the caller's. Valgrind counts instructions by the names of the functions `arrival_at_queue`,
+//! `departure_at_queue` and so on, which make every decision.
 
 use crate::{
     Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, Outcome, PacketView, QueueView, Random, Scheduler, Span,
@@ -46,7 +46,7 @@ pub struct Cost {
     pub moves: u64,
     /// Time on the link.
     pub elapsed: Span,
-    /// The caller's clock at arrivals, at departures and at timers.
+    /// Time of the caller's clock spent in arrivals, in departures and in timers.
     pub spent: [u64; 3],
 }
 
@@ -218,7 +218,7 @@ impl Driver {
             Subject::Scheduler(scheduler) => timer_at_scheduler(&mut **scheduler, self.now),
         }
         if self.watched.is_some() {
-            self.watch(); // a timer is no packet
+            self.watch(); // the changes of a timer are not those of a packet
         }
     }
 
@@ -273,8 +273,8 @@ fn timer_at_queue(aqm: &mut dyn Aqm, now: Time, queue: &QueueView) {
     aqm.on_timer(now, queue);
 }
 
-/// Outcomes are not of interest here.
-fn unheard(_: Token, _: Outcome) {}
+/// The cost does not depend on outcomes.
+fn ignore(_: Token, _: Outcome) {}
 
 #[inline(never)]
 fn arrival_at_scheduler(
@@ -284,12 +284,12 @@ fn arrival_at_scheduler(
     packet: &PacketView,
     rng: &mut dyn Random,
 ) {
-    scheduler.enqueue(now, Token(number), packet, rng, &mut unheard);
+    scheduler.enqueue(now, Token(number), packet, rng, &mut ignore);
 }
 
 #[inline(never)]
 fn departure_at_scheduler(scheduler: &mut dyn Scheduler, now: Time, rng: &mut dyn Random) -> Option<Token> {
-    scheduler.dequeue(now, rng, &mut unheard).map(|(token, _)| token)
+    scheduler.dequeue(now, rng, &mut ignore).map(|(token, _)| token)
 }
 
 #[inline(never)]
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn raqm_draws_once_a_packet_whatever_the_number_of_flows() {
+    fn raqm_draws_one_number_per_packet_for_any_number_of_flows() {
         let few = cost("raqm", 40);
         // 6.4 s of the link: six periods.
         assert_eq!((few.packets, few.looks, few.timers), (18_000, 0, 6));
@@ -385,21 +385,21 @@ mod tests {
     }
 
     #[test]
-    fn an_algorithm_that_looks_is_seen_to_look() {
+    fn reads_of_the_queue_contents_are_counted() {
         #[derive(Clone)]
-        struct Curious;
-        impl Aqm for Curious {
+        struct Reader;
+        impl Aqm for Reader {
             fn on_offered(&mut self, _: Time, packet: &PacketView, queue: &QueueView) {
                 for flow in 0..=packet.flow.0 {
                     queue.contents.of_flow(FlowId(flow));
                 }
             }
             fn clone_box(&self) -> Box<dyn Aqm> {
-                Box::new(Curious)
+                Box::new(Reader)
             }
         }
         let looks = |flows| {
-            let mut driver = Driver::new(Subject::Aqm(Box::new(Curious)), 10_000_000, flows);
+            let mut driver = Driver::new(Subject::Aqm(Box::new(Reader)), 10_000_000, flows);
             driver.run(36_000, &mut || 0).looks
         };
         assert_eq!(looks(40), 36_000 / 40 * (40 * 41 / 2));
@@ -407,8 +407,8 @@ mod tests {
     }
 
     #[test]
-    fn moves_say_how_often_a_law_runs() {
-        // Every arrival moves RED's average; PI moves by its timer alone; DropTail never.
+    fn packets_that_change_the_state_are_counted() {
+        // RED changes its average at every arrival, PI its probability at the timer only, DropTail nothing.
         let (red, pi, droptail) = (cost("red", 40), cost("pi", 40), cost("droptail", 40));
         assert!(red.moves * 10 > 9 * red.packets, "{red:?}");
         assert_eq!((pi.moves, pi.timers), (0, 1024));

@@ -1,24 +1,25 @@
-//! **LDC (Load/Delay Controller)** adds two drop probabilities: one grows with the averaged queue against the
-//! queue that the target delay allows, one with the averaged load against the target load.
+//! **LDC (Load/Delay Controller; Kwon and Fahmy 2002)** adds two drop probabilities: one increases with the
+//! ratio of the averaged queue to the queue at the target delay, the other with the ratio of the averaged
+//! load to the target load.
 //!
-//! Load warns before a queue has built up, the queue says what the delay is; both are cut off at
-//! their targets, so that each contributes at most its weight. A power of 3 keeps both small until
-//! the target is near. All is computed once in `tau`, nothing but a byte count per packet.
+//! The load increases before a queue builds up; the queue determines the delay. Both ratios are limited to 1,
+//! so that each part contributes at most its weight. The exponent `n` = 3 keeps both parts small until the
+//! target is near. The probability is computed once per `tau`; an arrival only adds its bytes.
 //!
 //! # When it decides
-//! Every `tau`, with A the bytes that arrived in it, C the output rate and q the waiting bytes: R = A/(tau
-//! C), R_avg <- (1 - w_r) R_avg + w_r R, Q_avg <- (1 - w_q) Q_avg + w_q q, and with Q_target = d_target C P =
+//! Every `tau`, with A the bytes that arrived in it, C the output rate and q the queued bytes: R = A/(tau C),
+//! R_avg <- (1 - w_r) R_avg + w_r R, Q_avg <- (1 - w_q) Q_avg + w_q q, and, with Q_target = d_target C, P =
 //! w_d min(1, (Q_avg/Q_target)^n) + w_l min(1, (R_avg/r_target)^n). Each arrival of the next `tau` is
-//! signalled with probability P, cause `early`. Arrivals that are dropped belong to A.
+//! signalled with probability P, cause `early`. A includes dropped arrivals.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | which sample `w_r` weighs | the current one | section 4.1 of the paper can be read as: 0.998 on the history | its table 2 and section 5.3 say "weights for the current sample" |
-//! | output rate | the configured rate | what the queue really sent (`output measured`) | on an idle link the measured rate falls with the load, and their ratio carries no information |
+//! | sample that `w_r` weights | the current one | section 4.1 of the paper can be read as a weight of 0.998 of the history | its table 2 and section 5.3: "weights for the current sample" |
+//! | output rate C | the configured rate | the measured rate (`output measured`) | on a link that is not busy the measured rate decreases with the load, and their ratio does not depend on the load |
 //! | averaging of rates | the ratio is averaged | `output measured`: both rates are averaged, then divided | with a constant output rate it is the same |
-//! | `tau` | 2 ms, literally | about 10 packet times | on a slow link most ticks see no packet: R jumps between 0 and 40 at 0.1 Mbit/s, and the load part acts on packets closer than 2 ms only; a longer `tau` repairs it |
-//! | `d_target` | 4 s, for every link | 0.2 s at 1 Mbit/s in the paper's FTP runs | its table 2, for links of 0.1 Mbit/s: a target delay is a choice, set it for each link |
+//! | `tau` | 2 ms | about 10 packet times | the paper's value; on a slow link most periods have no arrival: at 0.1 Mbit/s R jumps between 0 and 40, and the load part affects only packets less than 2 ms apart. Set a longer `tau` there |
+//! | `d_target` | 4 s, for every link | 0.2 s at 1 Mbit/s in the paper's FTP runs | its table 2, for links of 0.1 Mbit/s; set the target delay for each link |
 //!
 //! # References
 //! M. Kwon, S. Fahmy: A Comparison of Load-based and Queue-based Active Queue Management Algorithms, SPIE
@@ -38,7 +39,7 @@ choice! {
     pub enum Output {
         /// As configured.
         Configured = "configured",
-        /// As measured in every `tau` at whose end packets wait.
+        /// As measured in every `tau` at whose end packets are queued.
         Measured = "measured",
     }
 }
@@ -54,7 +55,7 @@ config! {
         w_d: f64 = Param::fixed("0.75").range(Range::PROBABILITY).source(PAPER);
         /// Weight of the load part
         w_l: Option<f64> = Param::derived("1 - w_d").range(Range::PROBABILITY).source(PAPER);
-        /// Exponent of both parts, better below 4
+        /// Exponent of both parts; below 4 is recommended
         n: f64 = Param::fixed("3")
             .range(Range { min: 1.0, max: 100.0, above: false, below: false })
             .source(PAPER);
@@ -66,7 +67,7 @@ config! {
         w_r: f64 = Param::fixed("0.998").range(Range::SHARE).source(PAPER);
         #[doc = meaning!(rate)]
         rate: Option<u64> = common::RATE;
-        /// Output rate C: as configured, or as measured in every tau at whose end packets wait
+        /// Output rate C: as configured, or as measured in every tau at whose end packets are queued
         output: Output = Param::fixed("configured").source("Kwon and Fahmy 2002, section 3.2");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;
@@ -111,13 +112,13 @@ struct Constants {
 #[derive(Clone, Debug)]
 pub struct Ldc {
     config: Constants,
-    /// When to compute.
+    /// The end of each `tau`.
     ticks: Ticks,
     /// Bytes that arrived in this interval, dropped ones included.
     arrived: u64,
     /// Bytes that left in this interval.
     departed: u64,
-    /// Output rate C; averaged where it is measured.
+    /// Output rate C; with `output measured` an average.
     output: f64,
     /// Averaged input rate (`output measured`).
     input: f64,
@@ -134,13 +135,13 @@ fn averaged(average: f64, w: f64, sample: f64) -> f64 {
     (1.0 - w) * average + w * sample
 }
 
-/// `x` over its target, 1 where there is no room at all.
+/// `x` / `target`, limited to 1; 1 for a target of 0.
 fn ratio(x: f64, target: f64) -> f64 {
     if x < target { x / target } else { 1.0 }
 }
 
 impl Ldc {
-    /// LDC at an empty queue of `link`.
+    /// LDC for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; weights that do not add up to 1.

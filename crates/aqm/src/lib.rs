@@ -1,11 +1,11 @@
 #![doc = include_str!("../README.md")]
 //! ## Where to begin
 //!
-//! [`Aqm`] is the contract of an algorithm; [`red`] or [`codel`] are good examples of one. [`Scheduler`] is
-//! the contract of several queues behind one link. [`registry`] lists all of them, [`schema`] describes
-//! parameters, [`Spec`] reads them in words (`red min_th 15 max_th 45`). [`queue::Fifo`] is a complete queue;
-//! [`Occupancy`] helps to write another one. [`Time`] and [`Random`] are the clock and the random numbers
-//! that callers pass in.
+//! [`Aqm`] is the contract of an algorithm; [`red`] and [`codel`] are good examples. [`Scheduler`] is the
+//! contract of several queues behind one link. [`registry`] lists all of them, [`schema`] describes
+//! parameters, [`Spec`] reads them as text (`red min_th 15 max_th 45`). [`queue::Fifo`] is a complete queue;
+//! [`Occupancy`] helps to write another one. [`Time`] and [`Random`] are the time and the random numbers that
+//! callers pass in.
 
 #![no_std]
 #![forbid(unsafe_code)]

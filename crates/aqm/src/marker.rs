@@ -7,23 +7,23 @@
 //!
 //! | marker | from | classes | rule |
 //! |---|---|---|---|
-//! | [`TokenBucket`] | Clark and Fang 1998 | 0, 1 | in profile while there are tokens |
+//! | [`TokenBucket`] | Clark and Fang 1998 | 0, 1 | in profile while the bucket holds enough tokens |
 //! | [`SrTcm`] | RFC 2697 | 0, 1, 2 | one rate, two bursts: the second bucket gets what the first cannot hold |
 //! | [`TrTcm`] | RFC 2698 | 0, 1, 2 | two rates: above the peak rate red, above the committed one yellow |
 //! | [`Tsw`] | RFC 2859 | 0, 1, 2 | a rate averaged over a sliding window; the excess is marked at random |
 //!
 //! # When it decides
 //! At each packet, of b bytes: buckets are first filled for the time since the last one, up to their size,
-//! then the packet takes b tokens from a bucket that holds as many. A packet larger than a bucket is never in
-//! profile. Tokens are integers (billionths of a bit), so that none are lost to rounding at any rate. Time
-//! that runs backwards fills nothing.
+//! then the packet takes b tokens from a bucket that holds at least b. A packet larger than a bucket is never
+//! in profile. Tokens are integers (billionths of a bit), so that none are lost to rounding at any rate. A
+//! packet with an earlier time than the last one adds no tokens.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | filling | continuous | RFC 2697, 2698: a token at a time | the mean and the bursts are the same, the tick's phase does not matter |
-//! | colours on arrival | used if asked for (`colour_aware`) | ns-2 dsPolicy.cc: never | the RFCs define both modes |
-//! | rates | bit/s | ns-2: bit/s, kept in bytes/s | one unit everywhere |
+//! | filling | continuous | RFC 2697, 2698: one token at a time | the same mean and bursts, independent of the phase of a timer |
+//! | colours on arrival | used with `colour_aware` | ns-2 dsPolicy.cc: never | the RFCs define both modes |
+//! | rates | bit/s | ns-2: bit/s, stored in bytes/s | one unit everywhere |
 //! | TSW with two classes | `Tsw::two_colour` | RFC 2859 has three | Clark and Fang; ns-2 TSW2CM |
 //!
 //! # References
@@ -60,7 +60,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Full.
+    /// A full bucket.
     fn new(rate: u64, bytes: u64) -> Bucket {
         let size = u128::from(bytes) * BYTE;
         Bucket { rate, size, tokens: size }
@@ -86,7 +86,7 @@ impl Bucket {
         self.tokens -= u128::from(bytes) * BYTE;
     }
 
-    /// Take `bytes` if they are there.
+    /// Take `bytes` if the bucket holds as many; returns whether it did.
     fn try_take(&mut self, bytes: u32) -> bool {
         let holds = self.holds(bytes);
         if holds {
@@ -100,14 +100,14 @@ impl Bucket {
     }
 }
 
-/// Nanoseconds since the last packet; the clock never moves back.
+/// Nanoseconds since the last packet; 0 if `now` is earlier.
 fn pass(last: &mut Time, now: Time) -> u64 {
     let elapsed = now.since(*last).0;
     *last = now.max(*last);
     elapsed
 }
 
-/// A token bucket: in profile (class 0) while it holds a packet's bytes, else out (1), which costs nothing.
+/// A token bucket: in profile (class 0) while it holds a packet's bytes, else out (1), which takes no tokens.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     bucket: Bucket,
@@ -145,8 +145,8 @@ pub struct SrTcm {
 }
 
 impl SrTcm {
-    /// Committed information rate in bit/s, committed and excess burst size in bytes; starts full.
-    /// `colour_aware` never makes a packet better than it came.
+    /// Committed information rate in bit/s, committed and excess burst size in bytes; starts full. With
+    /// `colour_aware` a packet never gets a better colour than it arrived with.
     pub fn new(cir: u64, cbs: u64, ebs: u64, colour_aware: bool) -> SrTcm {
         SrTcm {
             committed: Bucket::new(cir, cbs),
@@ -188,8 +188,9 @@ pub struct TrTcm {
 }
 
 impl TrTcm {
-    /// Committed information rate in bit/s and its burst size in bytes, then those of the peak, which
-    /// is to be at least as fast; both start full. `colour_aware` never makes a packet better than it came.
+    /// Committed information rate in bit/s and its burst size in bytes, then peak information rate, at least
+    /// the committed rate, and its burst size; both buckets start full. With `colour_aware` a packet never
+    /// gets a better colour than it arrived with.
     pub fn new(cir: u64, cbs: u64, pir: u64, pbs: u64, colour_aware: bool) -> TrTcm {
         let (committed, peak) = (Bucket::new(cir, cbs), Bucket::new(pir.max(cir), pbs));
         TrTcm { committed, peak, colour_aware, last: Time::ZERO }
@@ -218,10 +219,10 @@ impl Marker for TrTcm {
 }
 
 /// Time sliding window marker (RFC 2859): averages the rate and marks the excess at random, so that the marks
-/// are spread over a flow's packets instead of bunched at the end of a burst.
+/// are distributed over a flow's packets and not concentrated at the end of a burst.
 #[derive(Clone, Debug)]
 pub struct Tsw {
-    /// Rates in bytes/s; no peak rate marks two classes only.
+    /// Rates in bytes/s; without a peak rate there are two classes.
     cir: f64,
     pir: Option<f64>,
     /// Length of the window in seconds.
@@ -239,7 +240,7 @@ impl Tsw {
         Tsw { cir: bytes(cir), pir, window, rate: bytes(cir), last: Time::ZERO }
     }
 
-    /// In (0) up to the committed rate in bit/s; of what is above it the excess is out (1).
+    /// In profile (0) up to the committed rate in bit/s; the excess is out of profile (1).
     pub fn two_colour(cir: u64, window: crate::Span) -> Tsw {
         Tsw::new(cir, None, window)
     }
@@ -262,7 +263,7 @@ impl Marker for Tsw {
         if self.rate <= self.cir {
             return GREEN;
         }
-        // A point of the present rate: its part above a rate is the probability to be above it.
+        // Uniform in (0, rate]: above a threshold with probability (rate - threshold) / rate.
         let point = self.rate * (1.0 - rng.uniform());
         match self.pir {
             Some(pir) if point > pir => RED,

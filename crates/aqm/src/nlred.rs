@@ -1,21 +1,20 @@
-//! **NLRED (Nonlinear RED)** bends RED's line into a parabola: milder just above `min_th`, steeper towards
-//! `max_th`.
+//! **NLRED (Nonlinear RED; Zhou, Yeung and Li 2006)** replaces RED's linear probability by a quadratic one:
+//! lower above `min_th`, steeper towards `max_th`.
 //!
-//! A short average queue is no reason to drop much, one near the upper threshold is. The parabola ends at 1.5
-//! `max_p`, so that its mean between the thresholds is that of RED's line; the two cross at two thirds of the
-//! way.
+//! It signals fewer packets at a short average queue, and more near the upper threshold. The parabola ends at
+//! 1.5 `max_p`, so that its mean between the thresholds is that of RED's line, which it intersects at two
+//! thirds of the distance between them.
 //!
 //! # When it decides
-//! On arrival, as `red`. Between the thresholds p_b = 1.5 max_p ((avg - min_th)/(max_th - min_th))^2, spread
-//! by RED's counter, cause `early`. From max_th on every packet is signalled (`forced`); `gentle` rises from
-//! 1.5 max_p to 1 instead.
+//! On arrival, as `red`. Between the thresholds p_b = 1.5 max_p ((avg - min_th)/(max_th - min_th))^2, from
+//! which RED's counter computes p_a, cause `early`. From max_th on every packet is signalled (`forced`);
+//! `gentle` rises from 1.5 max_p to 1 instead.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | start of the gentle line | 1.5 max_p | ns-3: max_p | without it the probability would fall at max_th |
-//! | largest max_p | 2/3 | none stated | 1.5 max_p is a probability |
-//! | everything else | as `red` | as `red` | it is the same code |
+//! | start of the gentle line | 1.5 max_p | ns-3: max_p | otherwise the probability would decrease at max_th |
+//! | upper bound of max_p | 2/3 | not specified | 1.5 max_p is a probability |
 //!
 //! # References
 //! K. Zhou, K. L. Yeung, V. O. K. Li: Nonlinear RED: A simple yet efficient active queue management scheme,

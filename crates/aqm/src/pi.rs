@@ -1,23 +1,23 @@
-//! **PI** is a textbook proportional-integral controller: it samples the queue at a fixed rate and moves one
-//! drop probability until the queue stands at `q_ref`, whatever the load.
+//! **PI (proportional-integral controller; Hollot, Misra, Towsley and Gong 2001)** samples the queue at a
+//! fixed rate and adapts one drop probability until the queue is at `q_ref`, independently of the load.
 //!
-//! The integral part makes the queue end exactly at its target, which RED cannot do; the price is patience:
-//! with the published constants the probability moves by about 1e-5 a second for each packet of error.
-//! `sojourn.rules.pi` computes the gains from the number of flows, the capacity and the round-trip time.
+//! The integral part removes the steady-state error that RED has. PI converges slowly: with the published
+//! constants the probability changes by about 1e-5 per second for each packet of error. `sojourn.rules.pi`
+//! computes the gains from the number of flows, the capacity and the round-trip time.
 //!
 //! # When it decides
-//! At `f_s` samples a second: p <- p + a (q - q_ref) - b (q_old - q_ref), kept in [0, 1], which is also its
-//! anti-windup. Each arrival is then signalled with probability p; the cause is `early`. A `q_ref` in bytes
-//! selects byte mode: q is counted in mean packets of bytes and p is scaled by packet size / `mean_packet`.
+//! At `f_s` samples per second: p <- p + a (q - q_ref) - b (q_old - q_ref), limited to [0, 1], which also
+//! prevents integrator wind-up. Each arrival is then signalled with probability p; the cause is `early`. A
+//! `q_ref` in bytes selects byte mode: q is counted in mean packets of bytes and p is scaled by packet size /
+//! `mean_packet`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | sampling, target | 160 Hz, 200 packets | ns-2: 170 Hz, 50 packets | the paper; preset `ns2` |
-//! | first sample | after one period | ns-2: also at the start | with an empty queue it clamps to 0: no effect |
+//! | first sample | after one period | ns-2: also at the start | the queue is empty then, so that p stays 0: no effect |
 //! | sample times | exact multiples of 1/f_s, to the nanosecond | ns-2: a sum of rounded periods | no drift |
-//! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires |
-//! | packet without ECN where marks are on | dropped | ns-2: same | RFC 3168 |
+//! | random test | u < p | ns-2: u <= p | u is in [0, 1): no signal at p = 0 |
 //!
 //! # References
 //! C. Hollot, V. Misra, D. Towsley, W. Gong: On Designing Improved Controllers for AQM Routers Supporting
@@ -81,7 +81,7 @@ pub struct Pi {
     b: f64,
     /// Target, in packets.
     q_ref: f64,
-    /// Bytes of a packet in byte mode; `None` counts packets as they are.
+    /// Mean packet size in byte mode; `None` counts packets.
     byte_mode: Option<f64>,
     ecn: bool,
     /// When to sample.
@@ -93,7 +93,7 @@ pub struct Pi {
 }
 
 impl Pi {
-    /// PI at an empty queue of `link`.
+    /// PI for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; `b` not less than `a`.

@@ -1,29 +1,28 @@
-//! **PI2** is one plain PI controller on the queueing delay whose output is *squared* before it drops:
-//! senders like Reno and CUBIC react to the square root of the drop probability, so the loop is linear in p'
-//! and needs no gain tables.
+//! **PI2 (De Schepper et al. 2016; RFC 9332)** is a PI controller on the queueing delay whose output p' is
+//! *squared* to the drop probability: the rate of senders like Reno and CUBIC is inversely proportional to
+//! the square root of that probability, so that the control loop is linear in p' and needs no gain table.
 //!
-//! It does with one multiplication what PIE's table of divisors approximates. `dualpi2` couples the same
-//! controller to a second queue for scalable senders.
+//! The square replaces PIE's table of divisors, which approximates it. `dualpi2` couples the same controller
+//! to a second queue for scalable senders.
 //!
 //! # When it decides
-//! Every `t_update`, with d how long the head has been queued (0 if the queue is empty):
-//! p' <- p' + alpha (d - target) + beta (d - d_old), kept in [0, 1]. Each departing packet is signalled with
-//! probability p = p'^2, by two draws that must both lie below p'; cause `early`. ECN-capable packets are
-//! marked while p < `p_c_max`, above it dropped.
+//! Every `t_update`, with d the time for which the head has been queued (0 if the queue is empty): p' <- p' +
+//! alpha (d - target) + beta (d - d_old), limited to [0, 1]. Each departing packet is signalled with
+//! probability p = p'^2, by two random numbers that must both be below p'; cause `early`. ECN-capable packets
+//! are marked while p < `p_c_max`, and dropped from there on.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | gains | from `rtt_max`: 0.15 and 3 per second | Linux: 0.16 and 3.2, every 16 ms | RFC 9332's rule; Linux rounds |
-//! | draw | two random numbers | RFC 9332, appendix A: a counter that sums p (`draw counter`) | what RFC 9332 specifies; the counter bunches nothing, but its phase locks to regular traffic |
-//! | where it signals | at departure | Linux: at arrival on request (`at arrival`) | RFC 9332 |
-//! | short queues | signalled like any | Linux: spares 2 packets of the MTU (`spare 3028B`) | RFC 9332 |
+//! | draw | two random numbers | RFC 9332, appendix A: a counter that sums p (`draw counter`) | RFC 9332's specification; the counter avoids bursts of signals, but can synchronize with periodic traffic |
+//! | where it signals | at departure | Linux: optionally at arrival (`at arrival`) | RFC 9332 |
+//! | short queues | no exception | Linux: no signal up to 2 packets of the MTU (`spare 3028B`) | RFC 9332 |
 //! | ECT(1) | as ECT(0) | `dualpi2`: its own queue | one queue has one probability |
 //!
 //! # References
 //! K. De Schepper, O. Bondarenko, I. Tsang, B. Briscoe: PI2: A Linearized AQM for both Classic and Scalable
-//! TCP, CoNEXT
-//! 2016. RFC 9332. Linux `sch_dualpi2.c`.
+//! TCP, CoNEXT 2016. RFC 9332. Linux `sch_dualpi2.c`.
 
 use crate::{
     Algorithm, Aqm, Cause, PacketView, Param, Probe, QueueView, Random, Range, Span, SpecError, Ticks, Time,
@@ -35,7 +34,7 @@ use crate::{
 use alloc::boxed::Box;
 
 choice! {
-    /// How an event of a probability is drawn.
+    /// How a signal of a given probability is decided.
     pub enum Draw {
         /// At random.
         Random = "random",
@@ -90,7 +89,7 @@ config! {
             .source("RFC 9332, appendix A.1")
             .linux("3.2")
             .tc("beta");
-        /// Coupling: scalable packets meet k p', classic ones p'^2
+        /// Coupling: scalable packets are signalled with k p', classic ones with p'^2
         k: f64 = Param::fixed("2")
             .range(Range { min: 1.0, max: 100.0, above: false, below: false })
             .source("RFC 9332, appendix A.1")
@@ -192,7 +191,7 @@ impl Controller {
         self.updates.due()
     }
 
-    /// One step, with the delay of now.
+    /// One step, with the current delay.
     pub(crate) fn update(&mut self, now: Time, delay: f64) {
         let p = self.p_prime + self.alpha * (delay - self.target) + self.beta * (delay - self.delay_old);
         self.p_prime = p.clamp(0.0, 1.0);
@@ -221,7 +220,7 @@ impl Decision {
         }
     }
 
-    /// An event of probability p.
+    /// Whether an event of probability p happens.
     pub(crate) fn hits(&mut self, p: f64, rng: &mut dyn Random) -> bool {
         match self {
             Decision::Random => rng.happens(p),
@@ -236,7 +235,7 @@ impl Decision {
         }
     }
 
-    /// An event of probability p_prime^2.
+    /// Whether an event of probability p_prime^2 happens.
     pub(crate) fn hits_squared(&mut self, p_prime: f64, rng: &mut dyn Random) -> bool {
         match self {
             Decision::Random => rng.uniform().max(rng.uniform()) < p_prime,
@@ -265,7 +264,7 @@ pub struct Pi2 {
 }
 
 impl Pi2 {
-    /// PI2 at an empty queue.
+    /// PI2 for an empty queue.
     ///
     /// # Errors
     /// A value outside its range.

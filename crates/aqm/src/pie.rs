@@ -1,38 +1,37 @@
-//! **PIE (Proportional Integral controller Enhanced)** is the PI controller on the queueing *delay*, with a
-//! step that shrinks where the probability is small and an allowance for bursts, so that one setting suits
+//! **PIE (Proportional Integral controller Enhanced, RFC 8033)** is a PI controller on the queueing *delay*,
+//! with smaller steps at small probabilities and an allowance for bursts, so that one set of parameters suits
 //! most links.
 //!
-//! The classic controller needs gains for a link and its load; PIE divides them by 2048 to 1 as p grows from
-//! nothing to 10 %, since a step that is right at 1 % would make p jump at 0.01 %.
+//! The gains of PI have to be chosen for a link and its load. PIE divides its gains by 2048 for the smallest
+//! p, and by less for larger p up to 10 %, because a step that is right at p = 1 % is too large at 0.01 %.
 //!
 //! # When it decides
-//! Every `t_update`, with d the delay now: s = alpha (d - target) + beta (d - d_old), divided by 2048, 512,
-//! 128, 32, 8, 2 or 1 for p below 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1 or above; from p = 0.1 on s is at most
-//! 0.02 (`step_cap`); p <- p + s; if both delays are 0, p <- 0.98 p. Each arrival is signalled with
-//! probability p, cause `early`, except while the burst allowance lasts, while d_old < target / 2 and p <
-//! 0.2, or where at most two mean packets wait. The allowance is `max_burst`, runs out with time and is
-//! renewed when p is 0 and the delay below half the target. ECN-capable packets are marked only while p <
-//! `mark_ecnth`.
+//! Every `t_update`, with d the current delay: s = alpha (d - target) + beta (d - d_old), divided by 2048,
+//! 512, 128, 32, 8, 2 or 1 for p below 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1 or above; from p = 0.1 on s is at
+//! most 0.02 (`step_cap`); p <- p + s; if both delays are 0, p <- 0.98 p. Each arrival is signalled with
+//! probability p, cause `early`, except while the burst allowance is above 0, while d_old < target / 2 and p
+//! < 0.2, or while at most two mean packets are queued. The allowance starts at `max_burst`, decreases by
+//! `t_update` per update, and is reset when p is 0 and both delays are below half the target. ECN-capable
+//! packets are marked only while p < `mark_ecnth`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | delay d | of the last departure, 0 once none wait | RFC 8033 offers it beside the rate estimate (`delay rate`); head of the queue, backlog / link rate (`delay head`, `delay backlog`) | it needs no estimate; Linux's default |
+//! | delay d | of the last departure, 0 if it left the queue empty | RFC 8033, 5.2: also by the departure rate (`delay rate`); other options: delay of the head, backlog / link rate (`delay head`, `delay backlog`) | it needs no estimate; Linux's default |
 //! | decay of p | both delays 0 | RFC 8033, appendix B: both below half the target (`decay half_target`); Linux: 1/64 | RFC 8033, section 4.2 and appendix A |
-//! | randomness | one draw each | RFC 8033, 5.4, Linux: never before p has summed up to 0.85, always at 8.5 (`derandomize`) | RFC 8033, appendix A |
-//! | p at delays above 250 ms | the controller's | Linux: 0.02 more a step (`jump`) | not in RFC 8033 |
-//! | burst allowance | runs out by t_update at each update | Linux with timestamps: by the time between departures; ns-3: three states, renewed after 1.5 s | RFC 8033 |
-//! | turning off | never | RFC 8033, 5.3: optionally off until a third of the buffer is full | a queue below half the target is left alone anyway |
+//! | randomness | one random number per packet | RFC 8033, 5.4, Linux: no signal before the sum of p is 0.85, a certain one at 8.5 (`derandomize`) | RFC 8033, appendix A |
+//! | delays above 250 ms | no exception | Linux: p increases by 0.02 more per update (`jump`) | not in RFC 8033 |
+//! | burst allowance | decreases by t_update at each update | Linux with timestamps: by the time between departures; ns-3: three states, renewed after 1.5 s | RFC 8033 |
+//! | turning off | never | RFC 8033, 5.3: optionally off until a third of the buffer is full | below half the target there are no signals while p < 0.2 |
 //! | mark_ecnth | p < 0.1 | Linux: p <= 0.1 | RFC 8033, 5.1 |
-//! | packet size | does not matter | Linux: p scaled by size / MTU on request (`bytemode`) | RFC 8033 |
+//! | packet size | no effect | Linux: optionally p scaled by size / MTU (`bytemode`) | RFC 8033 |
 //! | short queue | at most two mean packets | Linux: less than two packets of the MTU | RFC 8033, 4.1 |
-//! | alpha, beta | 0.125 and 1.25 per second | Linux: 2 and 20 sixteenths | the same numbers |
+//! | units of alpha, beta | 0.125 and 1.25 per second | Linux: 2 and 20 sixteenths | the same values |
 //! | DQ_THRESHOLD | 16 KiB | also read as 16,000 bytes | the listing: 2^14 bytes; the estimate's weight is 2^14 / 2^16 |
 //!
 //! # References
 //! R. Pan et al.: PIE: A Lightweight Control Scheme to Address the Bufferbloat Problem, HPSR 2013. RFC 8033.
-//! Linux
-//! `sch_pie.c`.
+//! Linux `sch_pie.c`.
 
 use crate::{
     Algorithm, Aqm, Cause, Context, PacketView, Param, Probe, QueueView, Random, Range, Span, SpecError,
@@ -93,7 +92,7 @@ config! {
         max_burst: Span = Param::fixed("150ms").unit("s").range(Range::NOT_NEGATIVE).source("RFC 8033, 4.4");
         /// Probability from which ECN-capable packets are dropped too
         mark_ecnth: f64 = Param::fixed("0.1").range(Range::PROBABILITY).source("RFC 8033, 5.1");
-        /// The delay now: of the last departure, of the head, backlog / link rate, backlog / departure rate
+        /// Delay d: of the last departure, of the head, backlog / link rate, or backlog / departure rate
         delay: Delay = Param::fixed("last")
             .source("RFC 8033, 5.2; the default of Linux")
             .tc("dq_rate_estimator");
@@ -102,13 +101,13 @@ config! {
             .unit("B")
             .range(common::PACKET_BYTES)
             .source("RFC 8033, 5.2");
-        /// From p = 0.1 on, p rises by at most 0.02 per update
+        /// From p = 0.1 on, p increases by at most 0.02 per update
         step_cap: bool = Param::fixed("on").source("RFC 8033, 5.5");
-        /// When p shrinks by 2 % more: both delays 0, or both below half the target
+        /// When p also decreases by 2 %: both delays are 0, or both are below half the target
         decay: Decay = Param::fixed("empty").source("RFC 8033, appendix A; the other is appendix B");
-        /// No signal before p has summed up to 0.85 since the last drop, a certain one at 8.5
+        /// No signal before the sum of p since the last drop is 0.85, a certain one at 8.5
         derandomize: bool = Param::fixed("off").source("RFC 8033, appendix A; 5.4 allows it").linux("on");
-        /// Above a delay of 250 ms, p rises by 0.02 more per update
+        /// Above a delay of 250 ms, p increases by 0.02 more per update
         jump: bool = Param::fixed("off").source("RFC 8033; Linux has it").linux("on");
         #[doc = meaning!(mean_packet)]
         mean_packet: Option<Bytes> = common::MEAN_PACKET;
@@ -158,7 +157,7 @@ struct Constants {
     ecn: bool,
 }
 
-/// Time that `dq_threshold` bytes take to leave, measured while at least as many wait.
+/// Time in which `dq_threshold` bytes depart, measured while at least as many are queued.
 #[derive(Clone, Debug, Default)]
 struct DepartureRate {
     /// Start of the measurement and bytes since then, while one runs.
@@ -168,7 +167,7 @@ struct DepartureRate {
 }
 
 impl DepartureRate {
-    /// `bytes` leave and `left` stay.
+    /// `bytes` depart and `left` bytes stay queued.
     fn departure(&mut self, now: Time, bytes: f64, left: f64, threshold: f64) {
         if self.measuring.is_none() && left >= threshold {
             self.measuring = Some((now, 0.0));
@@ -193,7 +192,7 @@ pub struct Pie {
     updates: Ticks,
     /// Drop probability.
     p: f64,
-    /// Delay now, as last known.
+    /// The last measured delay.
     delay: f64,
     /// Delay of the last update.
     delay_old: f64,
@@ -206,7 +205,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// PIE at an empty queue of `link`.
+    /// PIE for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range.
@@ -250,7 +249,7 @@ impl Pie {
         }
     }
 
-    /// The step of p before its bounds: the smaller p, the finer.
+    /// The step of p: the smaller p, the smaller the step.
     fn step(&self) -> f64 {
         let Constants { alpha, beta, target, step_cap, jump, .. } = self.config;
         const FINER: [(f64, f64); 6] =
@@ -277,7 +276,7 @@ impl Pie {
         self.burst = (self.burst - self.config.t_update).max(0.0);
     }
 
-    /// Renew the allowance of a short queue.
+    /// Reset the burst allowance if p is 0 and the delay is short.
     fn renew_allowance(&mut self) {
         let half = self.config.target / 2.0;
         if self.p == 0.0 && self.delay < half && self.delay_old < half {

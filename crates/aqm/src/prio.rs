@@ -1,21 +1,20 @@
-//! **Prio** serves the lowest class that has a packet: strict priority between DiffServ classes, each with a
-//! queue and an algorithm of its own under one limit.
+//! **Prio (strict priority; RFC 2475, Linux `sch_prio.c`)** serves the lowest-numbered DiffServ class that
+//! has packets. Each class has its own queue and algorithm; all share one limit.
 //!
-//! It gives the first class the shortest possible delay and, if that class never pauses, no service to the
-//! others.
+//! The first class has the shortest possible delay; while it has packets, the other classes get no service.
 //!
 //! # When it decides
-//! Every departure is from the lowest-numbered class that waits; a packet of class c waits in queue min(c,
+//! Every departure is from the lowest-numbered class with packets; a packet of class c is in queue min(c,
 //! classes - 1). The algorithm or scheduler of the class decides on arrivals and departures of its own queue.
-//! A packet for which there is no room is refused, or, with `evict lowest`, the last packets of the
-//! highest-numbered class above its own leave first. The cause is `overflow`.
+//! A packet that does not fit is dropped, or, with `evict lowest`, packets at the tail of the
+//! highest-numbered class above its own are dropped first. The cause is `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | limit | one, shared | Linux: each band's own | one buffer in front of one link |
-//! | victim of an overflow | the arrival (`evict lowest`: the least important packet) | Linux: the arrival | a limit without surprises |
-//! | classes | the packet's class | Linux: a map of the packet's priority | the marker has already decided |
+//! | victim of an overflow | the arrival (`evict lowest`: the least important packet) | Linux: the arrival | the rule of Linux |
+//! | classes | the packet's class | Linux: a map of the packet's priority | the marker has already assigned a class |
 //!
 //! # References
 //! RFC 2475. Linux `sch_prio.c`.
@@ -97,8 +96,8 @@ impl Prio {
     /// Strict priority between empty queues in front of `link`.
     ///
     /// # Errors
-    /// A value outside its range; an algorithm for a class that is not there, or one that does not fit the
-    /// link.
+    /// A value outside its range; an algorithm for a class that does not exist, or one that cannot be built
+    /// for the link.
     pub fn new(config: Config, link: &Context) -> Result<Prio, SpecError> {
         config.check()?;
         let lowest = config.evict == Evict::Lowest;

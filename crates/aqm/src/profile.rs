@@ -1,5 +1,5 @@
 //! The markers in specs: `token_bucket cir 1Mbit/s cbs 15kB`. Parameters have the RFCs' names; a profile is
-//! part of an agreement, so none of its rates and bursts has a default.
+//! part of a service agreement, so that its rates and bursts have no defaults.
 
 use crate::{
     Algorithm, Param, Range, Settings, Span, SpecError,
@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 
 /// A marker in the registry: its description and its constructor.
 pub struct Profile {
-    /// Name, parameters, documentation. Its `build` refuses: a marker is not an algorithm.
+    /// Name, parameters, documentation. Its `build` returns an error: a marker is not an algorithm.
     pub algorithm: Algorithm,
     /// Check the settings and build an instance.
     pub build: fn(&Settings) -> Result<Box<dyn Marker>, SpecError>,
@@ -37,7 +37,7 @@ const WINDOW: Param = Param::fixed("1s")
 const COLOUR_AWARE: Param = Param::fixed("off").source("RFC 2697 and 2698 define both modes");
 
 config! {
-    /// The words of `token_bucket`.
+    /// The parameters of `token_bucket`.
     pub struct BucketWords {
         #[doc = meaning!(cir)]
         cir: Option<u64> = CIR;
@@ -47,7 +47,7 @@ config! {
 }
 
 config! {
-    /// The words of `srtcm`.
+    /// The parameters of `srtcm`.
     pub struct SrTcmWords {
         #[doc = meaning!(cir)]
         cir: Option<u64> = CIR;
@@ -61,7 +61,7 @@ config! {
 }
 
 config! {
-    /// The words of `trtcm`.
+    /// The parameters of `trtcm`.
     pub struct TrTcmWords {
         #[doc = meaning!(cir)]
         cir: Option<u64> = CIR;
@@ -77,7 +77,7 @@ config! {
 }
 
 config! {
-    /// The words of `tsw2cm`.
+    /// The parameters of `tsw2cm`.
     pub struct Tsw2Words {
         #[doc = meaning!(cir)]
         cir: Option<u64> = CIR;
@@ -87,7 +87,7 @@ config! {
 }
 
 config! {
-    /// The words of `tsw3cm`.
+    /// The parameters of `tsw3cm`.
     pub struct Tsw3Words {
         #[doc = meaning!(cir)]
         cir: Option<u64> = CIR;

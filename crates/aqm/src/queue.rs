@@ -7,7 +7,8 @@ use crate::{
 };
 use alloc::collections::VecDeque;
 
-/// At most this many timers expire in one call; one more replaces the rest.
+/// Maximum number of timers that expire at their own times in one call; one more, at the current time,
+/// replaces the rest.
 const MAX_TIMERS: u32 = 1000;
 
 /// A queue of packets `P` in front of a link, managed by `A`: any algorithm, or a `Box<dyn Aqm>`.
@@ -37,7 +38,7 @@ pub struct Fifo<A, P> {
     limit: Limit,
     link_rate: u64,
     rng: Stream,
-    /// The last packet asked for was found: the link is sending it.
+    /// The last `dequeue` returned a packet, which the link is sending.
     is_busy: bool,
 }
 
@@ -137,9 +138,8 @@ impl<A: Aqm, P> Fifo<A, P> {
         self.packets.push(view, packet);
     }
 
-    /// The next packet to send, with its ECN field as it is now. Those that are dropped before it are handed
-    /// to
-    /// `dropped`.
+    /// The next packet to send; its view has `Ecn::Ce` if it was marked. Packets dropped before it are passed
+    /// to `dropped`.
     pub fn dequeue(
         &mut self,
         now: Time,

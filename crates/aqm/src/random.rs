@@ -15,7 +15,7 @@ pub trait Random {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood: OOPSLA 2014): 64 bits of state, one multiply-xor chain a draw.
+/// SplitMix64 (Steele, Lea, Flood: OOPSLA 2014): 64 bits of state, one multiply-xor chain per draw.
 #[derive(Clone, Debug)]
 pub struct Stream(u64);
 
@@ -25,8 +25,8 @@ impl Stream {
         Stream(mix(seed.wrapping_add(GOLDEN)) ^ hash(name))
     }
 
-    /// Number `index` of this stream's family: a stream of its own, independent of how many numbers
-    /// the others have drawn.
+    /// Stream number `index` derived from this one. It does not depend on the numbers drawn from other
+    /// derived streams.
     pub fn indexed(&self, index: u64) -> Stream {
         Stream(mix(self.0 ^ mix(index.wrapping_mul(GOLDEN).wrapping_add(1))))
     }

@@ -1,26 +1,26 @@
-//! **RAQM (rate-based AQM)** measures how fast bytes arrive and multiplies its drop probability each period
-//! by an exponential of the mismatch to the wanted rate; a queue term, fresh at every packet, steers the
-//! queue to `q_0`.
+//! **RAQM (rate-based AQM; Wang, Li, Hou, Sohraby and Long 2005)** measures the input rate and multiplies its
+//! drop probability in each period by an exponential of the difference between input rate and target rate; a
+//! queue term, computed for every packet, drives the queue to `q_0`.
 //!
-//! The exponential rule reacts in proportion to p itself, so that it finds p = 0.0002 and p = 0.2
-//! equally fast. How strongly it reacts follows from a stability bound that grows with the distance from
-//! the target (`alpha adaptive`), or is fixed (`alpha static`).
+//! The exponential rule changes p in proportion to p itself, so that it converges equally fast to p = 0.0002
+//! and p = 0.2. Its gain follows from a stability bound that increases with the distance from the target
+//! (`alpha adaptive`), or is fixed (`alpha static`).
 //!
 //! # When it decides
 //! Every `period` T: r <- (1 - f_prime) bytes/T + f_prime r, then p_k <- p_k g. With x = r/r_0 the adaptive
 //! form's g is (x/(2 - x))^(2 eps), the static one's exp(m (x - 1)); the first period always uses the static
 //! form with `m_0`. Each arrival is signalled with p = p_k (`mode independent`) or p_k q/q_0 (`mode
-//! dependent`, the default); the cause is `early`. A `q_0` in bytes compares bytes with bytes.
+//! dependent`, the default); the cause is `early`. With `q_0` in bytes, q is in bytes too.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | exponent | alpha (r - r_0), equation 3 | the listing: r - r_0 alone | without alpha, e to the power of bytes/s overflows at once |
-//! | adaptive alpha at r = r_0, 0, 2 r_0 | closed form of exp(eps alpha-hat (r - r_0)), x kept in [x_min, x_max] | the formula: 0/0 or the logarithm of 0 | the closed form has no singularity at r_0, the clamp none at the ends |
-//! | floor of p_k | `p_min` = 1e-5 | the listing: 0 (`p_min 0`) | 0 is absorbing: p_k could never rise again |
+//! | adaptive alpha at r = r_0, 0, 2 r_0 | closed form of exp(eps alpha-hat (r - r_0)), x limited to [x_min, x_max] | the formula: 0/0 or the logarithm of 0 | the closed form has no singularity at r_0, the clamp none at the ends |
+//! | floor of p_k | `p_min` = 1e-5 | the listing: 0 (`p_min 0`) | 0 is absorbing: p_k could never increase again |
 //! | bytes counted | all that arrive, dropped ones too | `count admitted`: without those that RAQM itself dropped; `count accepted`: without any dropped | the listing counts before it decides |
-//! | r_0 on a busy link | the rate C, literally | `gamma`, `loss_corrected` | arrivals of C/(1 - loss) exceed C, so p_k climbs to 1 and the queue settles at q_0 times the loss ratio; r_0 = C/(1 - loss) of the period repairs it |
-//! | event of probability p | u < p | the listing: u <= p | u is in [0, 1): an empty queue never drops |
+//! | r_0 on a busy link | the rate C | options `gamma`, `loss_corrected` | the paper; the input rate C/(1 - loss) exceeds C, so that p_k increases to 1 and the queue settles at q_0 times the loss ratio. `loss_corrected` sets r_0 = C/(1 - loss) of the period |
+//! | random test | u < p | the listing: u <= p | u is in [0, 1): no signal at an empty queue |
 //!
 //! # References
 //! C. Wang, B. Li, Y. T. Hou, K. Sohraby, K. Long: A stable rate-based algorithm for active queue management,
@@ -38,11 +38,11 @@ const PAPER: &str = "RAQM paper";
 const X: Range = Range { min: 0.0, max: 2.0, above: true, below: true };
 
 choice! {
-    /// How an arrival meets p_k.
+    /// How p_k applies to an arrival.
     pub enum Mode {
         /// Scaled by q/q_0.
         Dependent = "dependent",
-        /// As it is.
+        /// Unscaled.
         Independent = "independent",
     }
 }
@@ -58,11 +58,11 @@ choice! {
 }
 
 choice! {
-    /// Which bytes make the input rate.
+    /// The bytes that the input rate counts.
     pub enum Count {
         /// All that arrive.
         Arrived = "arrived",
-        /// Those that RAQM lets pass, whether or not they find room.
+        /// Those that RAQM does not drop, whether or not they fit.
         Admitted = "admitted",
         /// Those that are not dropped at all.
         Accepted = "accepted",
@@ -77,7 +77,7 @@ config! {
             .unit("packets or bytes")
             .range(Range::POSITIVE)
             .source("RAQM paper, section 3");
-        /// Scale p_k by q/q_0 at each arrival, or use it as it is
+        /// Scale p_k by q/q_0 at each arrival, or use it unscaled
         mode: Mode = Param::fixed("dependent").source("RAQM paper, section 3");
         /// Gain from the stability bound (eps), or fixed at m/r_0
         alpha: Alpha = Param::fixed("adaptive").source("RAQM paper, section 3");
@@ -97,7 +97,7 @@ config! {
             .source(PAPER);
         /// Divide r_0 by the share of this period's bytes that were not dropped
         loss_corrected: bool = Param::fixed("off").source(PAPER);
-        /// Which bytes make the input rate: all, those that RAQM lets pass, those that find room too
+        /// Bytes that the input rate counts: all, those that RAQM does not drop, or those not dropped at all
         count: Count = Param::fixed("arrived").source(PAPER);
         /// Time T between two updates, several round trips
         period: Span = Param::fixed("1s").unit("s").range(common::PERIOD).source("RAQM paper, section 3");
@@ -105,7 +105,7 @@ config! {
         f_prime: f64 = Param::fixed("0.1")
             .range(Range { min: 0.0, max: 1.0, above: false, below: true })
             .source("RAQM paper, section 3");
-        /// Probability p_k at the start
+        /// Initial probability p_k
         p_0: f64 = Param::fixed("0.0002").range(Range::SHARE).source(PAPER);
         /// Lower bound of p_k; the paper has 0
         p_min: f64 = Param::fixed("0.00001").range(Range::PROBABILITY).source("ours: 0 would be absorbing");
@@ -126,10 +126,10 @@ pub static ALGORITHM: Algorithm = Algorithm {
     source: "Wang, Li, Hou, Sohraby and Long 2005",
     params: Config::PARAMS,
     probes: &[
-        Probe { name: "p", unit: "", doc: "probability that the last arrival met" },
+        Probe { name: "p", unit: "", doc: "signalling probability of the last arrival" },
         Probe { name: "p_k", unit: "", doc: "probability of this period, before the queue term" },
         Probe { name: "r", unit: "bit/s", doc: "averaged input rate" },
-        Probe { name: "x", unit: "", doc: "input rate over wanted rate, r/r_0, of the last period" },
+        Probe { name: "x", unit: "", doc: "input rate over target rate, r/r_0, of the last period" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("raqm.rs"),
@@ -137,7 +137,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |s| s.build(|config| Raqm::new(config, &s.context)),
 };
 
-/// What stays the same.
+/// Constant parameters.
 #[derive(Clone, Debug)]
 struct Constants {
     /// Target, in packets or bytes; `None` in the independent mode.
@@ -163,7 +163,7 @@ struct Constants {
 #[derive(Clone, Debug)]
 pub struct Raqm {
     config: Constants,
-    /// When a period ends.
+    /// The ends of the periods.
     periods: Ticks,
     /// No period has ended yet.
     is_first: bool,
@@ -179,12 +179,12 @@ pub struct Raqm {
     x: f64,
     /// Probability p_k.
     p_k: f64,
-    /// Probability that the last arrival met.
+    /// Signalling probability of the last arrival.
     p: f64,
 }
 
 impl Raqm {
-    /// RAQM at an empty queue of `link`.
+    /// RAQM for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; values that do not fit together.
@@ -197,7 +197,7 @@ impl Raqm {
             return Err(SpecError::about("x_min", "and x_max do not enclose 1", "x_min < 1 < x_max"));
         }
         if config.loss_corrected && config.count != Count::Arrived {
-            let problem = "corrects for drops that count already leaves out";
+            let problem = "corrects for drops that count already excludes";
             return Err(SpecError::about("loss_corrected", problem, "one of the two"));
         }
         let constants = Constants {

@@ -1,31 +1,32 @@
-//! **RED (Random Early Detection)** drops or marks arrivals at random, the more often the longer the
-//! *average* queue is, so that senders slow down one by one before the buffer is full.
+//! **RED (Random Early Detection; Floyd and Jacobson 1993)** drops or marks arrivals at random, with a
+//! probability that increases with the *average* queue, so that senders slow down one by one before the
+//! buffer is full.
 //!
-//! Each arrival moves `avg`, an exponentially weighted average of the waiting queue. Below `min_th`
-//! nothing happens. Between the thresholds the base probability p_b rises from 0 to `max_p`; a counter
-//! of packets since the last signal turns it into p_a, which spaces the signals evenly instead of
-//! letting them bunch. From `max_th` on every packet is signalled; `gentle` replaces that jump by a second,
+//! Each arrival updates `avg`, an exponentially weighted average of the queue. Below `min_th` no packet is
+//! signalled. Between the thresholds the base probability p_b increases from 0 to `max_p`; from p_b and a
+//! counter of packets since the last signal follows the probability p_a, which spaces the signals evenly
+//! instead of in bursts. From `max_th` on every packet is signalled; `gentle` replaces that jump by a second,
 //! steeper line. `sojourn.rules.redopt` computes thresholds, `max_p` and `w_q` from the load.
 //!
 //! # When it decides
-//! On arrival. The average moves for every arrival, also for one that will not fit; while the link was
-//! idle it decays as if floor(idle / time of a mean packet) packets had met an empty queue. Thresholds
+//! On arrival. The average is updated at every arrival, even of a packet that does not fit; after an idle
+//! time it decays as if floor(idle time / time of a mean packet) packets had found an empty queue. Thresholds
 //! in bytes select byte mode: the average is over bytes and p_b is scaled by packet size / `max_packet`.
-//! Signals below p = 1 are `early`, those of the certain region are `forced`. An overflow
-//! restarts the counter.
+//! Random signals are `early`; where every packet is signalled they are `forced`. An overflow restarts the
+//! counter.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | when count moves | before the test | FJ93's text: after it (`count after`) | the printed listing: first packet after a mark has count 1, gaps are uniform on 1..1/p_b - 1 |
-//! | after a mark | no pause | ns-2: none before 1/p_b packets have passed (`wait`) | FJ93; preset `ns2` turns it on |
-//! | arrival procedure | FJ93 | `listing ns2`: every arrival counts, the one on which avg crosses min_th is not tested, nothing is dropped at one waiting packet or none, one decay step more after idling | measured against ns-2.35; preset `ns2` |
+//! | increment of count | before the test | FJ93's text: after it (`count after`) | FJ93's listing: the first packet after a mark has count 1, gaps are uniform on 1..1/p_b - 1 |
+//! | minimum gap after a signal | none | ns-2: no signal before 1/p_b packets have passed (`wait`) | FJ93; preset `ns2` |
+//! | arrival procedure | FJ93 | `listing ns2`: every arrival counts, the one on which avg crosses min_th is not tested, no packet is dropped at a queue of at most one packet, one more decay step after an idle time | agreement with traces of ns-2.35; preset `ns2` |
 //! | byte mode | p_b scaled by the largest packet, before the count correction | `listing ns2`: p_a scaled by the mean packet, count in whole mean packets of bytes | FJ93, section on byte mode |
-//! | above max_th with ECN | mark | RFC 3168 allows, ns-2 does a drop (`ecn_forced drop`) | FJ93 makes no difference between mark and drop |
-//! | gentle in ns-2.35 | off unless set | ns-2.35: on by default | the name says it: `red` or `gred` |
+//! | ECN above max_th | mark | RFC 3168 allows a drop, ns-2 drops (`ecn_forced drop`) | FJ93 does not distinguish mark and drop |
+//! | `gentle` | off by default | ns-2.35: on by default | `gred` is RED with `gentle` |
 //! | end of the gentle line | 2 max_th | the buffer (`gentle_end limit`) | Floyd's note; the text of Brandauer et al. can be read as the other |
-//! | mark_p | none | ns-2.35: drops ECN-capable packets where p_b >= 0.1 | it would drop most signals in congestion, just where marks spare packets |
-//! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires, p = 1 always does |
+//! | mark_p | none | ns-2.35: drops ECN-capable packets if p_b >= 0.1 | most signals under congestion would be drops, where marks avoid most losses |
+//! | random test | u < p | ns-2: u <= p | u is in [0, 1): no signal at p = 0, a certain one at p = 1 |
 //!
 //! # References
 //! S. Floyd, V. Jacobson: Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993
@@ -62,15 +63,15 @@ choice! {
 choice! {
     /// Where the gentle line begins, for the algorithms that adapt `max_p`.
     pub enum GentleLine {
-        /// At the present `max_p`.
+        /// At the current `max_p`.
         Follow = "follow",
-        /// Always at the first one.
+        /// At the initial `max_p`.
         First = "first",
     }
 }
 
 choice! {
-    /// Whether a packet counts itself before it is tested.
+    /// Whether the counter counts a packet before its test.
     pub enum Count {
         /// Before, as FJ93's listing.
         Before = "before",
@@ -80,7 +81,7 @@ choice! {
 }
 
 choice! {
-    /// Whose arrival procedure.
+    /// The arrival procedure.
     pub enum Listing {
         /// The paper's.
         Fj93 = "fj93",
@@ -123,8 +124,12 @@ config! {
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "avg", unit: "packets or bytes", doc: "average queue" },
-    Probe { name: "p", unit: "", doc: "base probability p_b that belongs to avg" },
-    Probe { name: "p_a", unit: "", doc: "probability that the last arrival met, 0 where it was not tested" },
+    Probe { name: "p", unit: "", doc: "base probability p_b at avg" },
+    Probe {
+        name: "p_a",
+        unit: "",
+        doc: "signalling probability of the last arrival, 0 if it was not tested",
+    },
     Probe {
         name: "count",
         unit: "packets",
@@ -155,7 +160,7 @@ struct Constants {
     /// Average from which every packet is signalled.
     certain: f64,
     max_p: f64,
-    /// Where the gentle line begins, if not at the present max_p.
+    /// Where the gentle line begins, if not at the current max_p.
     gentle_start: Option<f64>,
     max_packet: f64,
     mean_packet: f64,
@@ -167,22 +172,22 @@ struct Constants {
 #[derive(Clone, Debug)]
 pub struct Red {
     config: Constants,
-    /// Average of the waiting queue.
+    /// Average of the queue.
     pub(crate) average: Average,
     /// Packets since the last signal; at its start value while avg is below min_th.
     count: i64,
-    /// ns-2: avg was above min_th at the last arrival that was not certain.
+    /// ns-2: the first arrival with avg above min_th, which is not tested, is over.
     crossed: bool,
-    /// ns-2: the present arrival is not tested.
+    /// ns-2: the current arrival is not tested.
     untested: bool,
-    /// Probability that the last arrival met.
+    /// Signalling probability of the last arrival.
     p_a: f64,
     /// Bytes since the last signal (ns-2's byte mode).
     count_bytes: u64,
 }
 
 impl Red {
-    /// RED at an empty queue of `link`.
+    /// RED for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; values that do not fit together.
@@ -250,22 +255,22 @@ impl Red {
         self
     }
 
-    /// The thresholds, for those that adapt to them.
+    /// The thresholds, for algorithms that adapt max_p.
     pub(crate) fn thresholds(&self) -> &Thresholds {
         &self.config.thresholds
     }
 
-    /// The present max_p.
+    /// The current max_p.
     pub(crate) fn max_p(&self) -> f64 {
         self.config.max_p
     }
 
-    /// The same, for those that adapt it.
+    /// The current max_p, for algorithms that adapt it.
     pub(crate) fn max_p_mut(&mut self) -> &mut f64 {
         &mut self.config.max_p
     }
 
-    /// An arrival moves the average, whether or not it fits.
+    /// Update the average at an arrival, whether or not the packet fits.
     #[inline(always)]
     fn see(&mut self, variant: Variant, now: Time, packet: &PacketView, queue: &QueueView) {
         let queue = if variant.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
@@ -336,13 +341,13 @@ impl Red {
         self.decide(variant, packet, rng)
     }
 
-    /// Whether the average is in the region where nothing is signalled.
+    /// Whether the average is in the region without signals.
     #[inline]
     fn is_below(&self) -> bool {
         self.average.avg < self.config.thresholds.min
     }
 
-    /// The base probability p_b of the present average, unless that lies in the certain region.
+    /// The base probability p_b of the current average; `None` if every packet is signalled.
     #[inline(always)]
     fn base(&self, variant: Variant) -> Option<f64> {
         let Constants { thresholds: Thresholds { min, max, .. }, certain, max_p, gentle_start, .. } =
@@ -361,7 +366,7 @@ impl Red {
         }
     }
 
-    /// The probability p_a that a packet meets between min_th and the certain region; counts it.
+    /// The probability p_a of a packet while the signal is random; counts the packet.
     #[inline(always)]
     fn probability(&mut self, variant: Variant, p_b: f64, bytes: u32) -> f64 {
         let Constants { max_packet, mean_packet, .. } = self.config;
@@ -376,7 +381,7 @@ impl Red {
         spread(if variant.bytes { p_b * size / max_packet } else { p_b }, count, wait)
     }
 
-    /// Count a tested packet, unless every arrival is counted; what it finds on the counter.
+    /// Count a tested packet, unless every arrival has been counted; returns the count for its test.
     #[inline]
     fn count_one(&mut self, counting: Counting) -> f64 {
         let before = self.count;

@@ -17,7 +17,7 @@ pub(crate) const ECN_FORCED: Param =
     Param::fixed("mark").source("FJ93").ns2("drop").ns2_2001("mark").tc("harddrop");
 
 choice! {
-    /// What happens to ECN-capable packets in the certain region.
+    /// Whether ECN-capable packets are marked or dropped where every packet is signalled.
     pub enum EcnForced {
         /// They are marked.
         Mark = "mark",
@@ -60,15 +60,16 @@ impl Thresholds {
     }
 }
 
-/// The exponentially weighted average of the waiting queue.
+/// The exponentially weighted average of the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Average {
     w_q: f64,
     bytes: bool,
-    /// Link rate in bit/s, and what a mean packet needs at 1 bit/s in nanoseconds: for idle times.
+    /// Link rate in bit/s, and the time of a mean packet at 1 bit/s in nanoseconds: for the decay in idle
+    /// times.
     rate: u64,
     packet_ns: f64,
-    /// ns-2: one step more after idling, and it meets a queue.
+    /// ns-2: one more step after an idle time, with the queue that the arrival finds.
     ns2: bool,
     /// Start of the idle time; `None` while the link is busy.
     pub(crate) idle_since: Option<Time>,
@@ -79,7 +80,7 @@ pub(crate) struct Average {
 }
 
 impl Average {
-    /// Zero, at a link that is idle.
+    /// An average of 0, at an idle link.
     pub(crate) fn new(w_q: f64, mean_packet: f64, link: &Context, bytes: bool, ns2: bool) -> Average {
         Average {
             w_q,
@@ -99,8 +100,8 @@ impl Average {
         if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) }
     }
 
-    /// Update at an arrival with `queue`; after an idle time, first with 0 for each packet that the link
-    /// could have sent.
+    /// Update at an arrival with `queue`; after an idle time instead (in ns-2: before) with 0 for each packet
+    /// that the link could have sent.
     #[inline]
     pub(crate) fn update(&mut self, now: Time, queue: f64) {
         if let Some(since) = self.idle_since {
@@ -112,7 +113,7 @@ impl Average {
         self.avg += self.w_q * (queue - self.avg);
     }
 
-    /// The idle time since then is over.
+    /// End the idle time that began at `since`.
     #[cold]
     #[inline(never)]
     fn decay(&mut self, since: Time, now: Time) {
@@ -123,9 +124,9 @@ impl Average {
         self.ended = Some((now, since + accounted));
     }
 
-    /// The link is idle. If that is because the arrival that ended an idle time was refused, the
-    /// idle time continues with the part that is not yet accounted for: otherwise drops closer together than
-    /// a packet time would stop the clock, and the decay of the average, for good. (In ns-2 it ends.)
+    /// The link is idle. If that is because the arrival that ended an idle time was refused, the idle time
+    /// continues with the part that is not yet accounted for: otherwise the average would never decay while
+    /// drops are less than a packet time apart. (In ns-2 the idle time ends.)
     pub(crate) fn idle(&mut self, now: Time) {
         self.idle_since = match self.ended {
             Some((arrival, _)) if arrival == now && self.ns2 => None,
@@ -140,19 +141,19 @@ impl Average {
         self.avg * libm::pow(1.0 - self.w_q, self.packets_since(since, now))
     }
 
-    /// Mean packets that the link could have sent.
+    /// Number of mean packets that the link could have sent.
     fn packets_since(&self, since: Time, now: Time) -> f64 {
         let bits = u128::from(now.since(since).0) * u128::from(self.rate);
         libm::floor(bits as f64 / self.packet_ns)
     }
 }
 
-/// The weight that forgets in one second (ten round trips of 100 ms) of a busy link: 1 - exp(-1/C).
+/// The weight with a time constant of one second (ten round trips of 100 ms) on a busy link: 1 - exp(-1/C).
 pub(crate) fn automatic_weight(mean_packet: f64, link: &Context) -> f64 {
     -libm::expm1(-8.0 * mean_packet / link.link_rate as f64)
 }
 
-/// p_a from p_b: the longer ago the last signal, the likelier the next.
+/// p_a from p_b: it increases with `count`, the packets since the last signal.
 #[inline]
 pub(crate) fn spread(p_b: f64, count: f64, wait: bool) -> f64 {
     match (wait, count * p_b) {

@@ -1,4 +1,5 @@
-//! The one list of algorithms. To add one: write its file, add its module to `lib.rs` and its line here.
+//! The one list of algorithms. To add one, write its file, and add its module to `lib.rs` and a line to this
+//! list.
 
 use crate::{
     Algorithm, Discipline, Profile, ared, avq, avqred, bio, blue, choke, cobalt, codel, droptail, feng_ared,

@@ -1,25 +1,26 @@
-//! **REM (Random Exponential Marking)** keeps a *price* of the link that rises while more arrives than the
-//! link carries or more waits than wanted, and signals with probability 1 - phi^(-price).
+//! **REM (Random Exponential Marking; Athuraliya, Low, Li and Yin 2001)** computes a *price* of the link that
+//! increases while the input rate exceeds the link rate or the queue exceeds its target, and signals with
+//! probability 1 - phi^(-price).
 //!
-//! The exponential form makes prices add up along a path: the share of packets that pass several links
-//! unmarked is phi to the minus sum of their prices, so a sender can read the price of its whole path.
+//! In the exponential form the prices of a path add up: a packet passes several links unmarked with
+//! probability phi^(-sum of prices), so that a sender can estimate the price of its path.
 //!
 //! # When it decides
-//! Every `period`, with x the packets that arrived in it (averaged with `w_in`), c what the link could send
-//! and q the queue: price <- max(0, price + gamma (x + alpha (q - b_star) - c)). `form queue` measures no
-//! rate: price <- max(0, price + gamma (q - (1 - alpha) q_old - alpha b_star)). Each arrival is then
-//! signalled with p = 1 - phi^(-price); the cause is `early`. A `b_star` in bytes selects byte mode: x and q
-//! are counted in mean packets of bytes and p is scaled by packet size / `mean_packet`.
+//! Every `period`, with x the packets that arrived in it (averaged with `w_in`), c the packets that the link
+//! can send in it, and q the queue: price <- max(0, price + gamma (x + alpha (q - b_star) - c)). `form queue`
+//! measures no rate: price <- max(0, price + gamma (q - (1 - alpha) q_old - alpha b_star)). Each arrival is
+//! then signalled with p = 1 - phi^(-price); the cause is `early`. A `b_star` in bytes selects byte mode: x
+//! and q are counted in mean packets of bytes and p is scaled by packet size / `mean_packet`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | mean packet | the true size | ns-2: 1000 B unless set | a wrong one moves the balance: with half-size packets it takes c for half of what it is |
+//! | mean packet | the true size | ns-2: 1000 B unless set | a wrong size shifts the equilibrium: with packets of 500 B it would halve c |
 //! | where it marks | on arrival | ns-2: at the head when it leaves (`mark_at departure`) | one rule for drops and marks; preset `ns2` |
-//! | packet without ECN where marks are on | dropped on arrival with p | ns-2: passes untouched | RFC 3168: a signal to it is a drop; otherwise flows without ECN would get no signal |
-//! | limit B under preset `ns2` | B - 1 wait | ns-2: same, by removing the packet after it went in | the victim is the same packet |
-//! | price without bound | kept (`price_max` caps it) | some texts cap p near 1 | the paper; after lasting overload the price takes as long to fall as it took to rise |
-//! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires |
+//! | packet without ECN while `ecn` is on | dropped on arrival with p | ns-2: passes untouched | RFC 3168: a signal to it is a drop; otherwise flows without ECN would get no signal |
+//! | `limit B` with preset `ns2` | B - 1 queued packets | ns-2: same, but it enqueues the packet and then removes it | the same packet is dropped |
+//! | bound of the price | none (`price_max` sets one) | some texts limit p near 1 | the paper; after a long overload the price takes as long to decrease as it took to increase |
+//! | random test | u < p | ns-2: u <= p | u is in [0, 1): no signal at p = 0 |
 //!
 //! # References
 //! S. Athuraliya, S. Low, V. Li, Q. Yin: REM: Active Queue Management, IEEE Network 15(3), 2001. ns-2
@@ -38,13 +39,13 @@ choice! {
     pub enum Form {
         /// Rate and queue, both measured.
         Rate = "rate",
-        /// The queue alone: its change stands for the rate.
+        /// The queue alone: its change replaces the rate.
         Queue = "queue",
     }
 }
 
 choice! {
-    /// Where a mark is drawn and set.
+    /// Where a mark is decided and set.
     pub enum MarkAt {
         /// On arrival.
         Arrival = "arrival",
@@ -58,7 +59,7 @@ config! {
     pub struct Config {
         /// Step size of the price
         gamma: f64 = Param::fixed("0.001").range(Range::POSITIVE).source("Athuraliya et al. 2001");
-        /// Weight of the queue's error against the rate's
+        /// Weight of the error of the queue relative to that of the rate
         alpha: f64 = Param::fixed("0.1").range(Range::NOT_NEGATIVE).source("Athuraliya et al. 2001");
         /// Base of the exponential
         phi: f64 = Param::fixed("1.001")
@@ -74,7 +75,7 @@ config! {
             .unit("s")
             .range(common::PERIOD)
             .source("ns-2 rem.cc, by the authors");
-        /// Weight of the present period's arrivals; 1 does not average
+        /// Weight of the current period's arrivals; 1: no average
         w_in: f64 = Param::fixed("1").range(Range::SHARE).source("ns-2 rem.cc, by the authors");
         /// Measure rate and queue, or infer the rate from the queue's change
         form: Form = Param::fixed("rate").source("Athuraliya et al. 2001");
@@ -82,10 +83,10 @@ config! {
         rate: Option<u64> = common::RATE;
         #[doc = meaning!(mean_packet)]
         mean_packet: Option<Bytes> = common::MEAN_PACKET;
-        /// Where a mark is drawn and set; drops are always on arrival
+        /// Where a mark is decided and set; drops are always on arrival
         mark_at: MarkAt = Param::fixed("arrival").source("Athuraliya et al. 2001").ns2("departure");
         /// Upper bound of the price; p is then at most 1 - phi^(-price_max)
-        price_max: Option<f64> = Param::derived("no cap")
+        price_max: Option<f64> = Param::derived("no bound")
             .range(Range::POSITIVE)
             .source("Athuraliya et al. 2001");
         #[doc = meaning!(ecn)]
@@ -111,7 +112,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |s| s.build(|config| Rem::new(config, &s.context)),
 };
 
-/// What stays the same.
+/// Constant parameters.
 #[derive(Clone, Debug)]
 struct Constants {
     gamma: f64,
@@ -124,7 +125,7 @@ struct Constants {
     c: f64,
     /// `form queue`.
     queue_only: bool,
-    /// Bytes of a packet in byte mode; `None` counts packets as they are.
+    /// Mean packet size in byte mode; `None` counts packets.
     byte_mode: Option<f64>,
     price_max: f64,
     marks_at_departure: bool,
@@ -150,7 +151,7 @@ pub struct Rem {
 }
 
 impl Rem {
-    /// REM at an empty queue of `link`.
+    /// REM for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range.
@@ -186,7 +187,7 @@ impl Rem {
         })
     }
 
-    /// The price moves with the mismatch of rate and queue.
+    /// Update the price with the mismatch of rate and queue.
     fn update_price(&mut self, q: f64) {
         let Constants { gamma, alpha, b_star, w_in, c, .. } = self.config;
         let x = self.config.byte_mode.map_or(self.x as f64, |mean| self.x as f64 / mean);
@@ -207,7 +208,7 @@ impl Rem {
         rng.happens(self.config.byte_mode.map_or(self.p, |mean| self.p * f64::from(packet.bytes) / mean))
     }
 
-    /// Whether this packet is left to the departure side.
+    /// Whether the decision on this packet is made at its departure.
     fn is_marked_later(&self, packet: &PacketView) -> bool {
         self.config.marks_at_departure && self.config.ecn && packet.ecn != Ecn::NotEct
     }

@@ -1,32 +1,32 @@
-//! **RIO (RED with In and Out)** is one queue with a RED for each drop precedence: packets outside their
-//! traffic profile meet a harsher one, so that they are gone before a packet inside its profile is touched.
+//! **RIO (RED with In and Out; Clark and Fang 1998)** runs a RED for each drop precedence on one queue: that
+//! of out-of-profile packets is stricter, so that these are dropped before in-profile packets are.
 //!
 //! The class of a packet is its precedence: 0 = in (green), 1 = out (yellow of three), 2 = red; with two
-//! precedences every class but 0 is out. Coupled, the average that a precedence meets is that of
-//! everything which is at least as good: in packets are judged by the in packets alone, out packets by all.
+//! precedences every class but 0 is out. If coupled, the average of a precedence includes all packets of the
+//! same or a better precedence: that of in packets includes in packets only, that of out packets all.
 //!
 //! # When it decides
-//! On arrival, as RED, with the average, thresholds and counter of the packet's precedence. An arrival moves
-//! its own average and, coupled, those above it: that of all packets moves at every arrival. An average whose
-//! packets are all gone decays, as RED's on an idle link; that of all packets when the link is idle. `average
-//! decoupled` gives each precedence its own backlog, `average total` all the same one (WRED). Full means
-//! full: the packet that leaves then is the queue's choice (`overflow`), whatever the class.
+//! On arrival, as RED, with the average, thresholds and counter of the packet's precedence. An arrival
+//! updates the average of its precedence and, if coupled, those of worse precedences; that of all packets is
+//! thus updated at every arrival. An average without queued packets decays as RED's on an idle link; that of
+//! all packets decays while the link is idle. With `average decoupled` a precedence averages its own packets,
+//! with `average total` every precedence averages the whole queue (WRED). If the buffer is full, the queue
+//! chooses the packet to drop (`overflow`), independently of the class.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | averages at an out arrival | that of all packets moves | ns-2 rio.cc: none moves (`listing ns2`) | Clark and Fang; its own header calls it a bug |
-//! | arrival procedure | RED's | `listing ns2`: every arrival of a precedence counts, the first above its threshold is not tested, nothing is dropped at one waiting packet or none, every average idles with the link | to agree with ns-2 runs; preset `ns2` |
-//! | counters | the packet's own moves | ALTQ: all those whose average it belongs to, and a drop clears them | a precedence spaces its own signals |
+//! | averages at an out arrival | that of all packets is updated | ns-2 rio.cc: none is updated (`listing ns2`) | Clark and Fang; the header of rio.cc calls it a bug |
+//! | arrival procedure | RED's | `listing ns2`: every arrival of a precedence counts, the first above its threshold is not tested, no packet is dropped at a queue of at most one packet, every average decays while the link is idle | agreement with ns-2; preset `ns2` |
+//! | counters | a packet counts in that of its precedence | ALTQ: in all whose average includes it, and a drop resets them | each precedence spaces its own signals |
 //! | above the threshold with ECN | mark | ns-2: drop (`ecn_forced drop`) | as `red` |
-//! | averages of three | coupled: green, green and yellow, all | ns-2 dsredq.cc: also own (`decoupled`), or one (`total`) | Clark and Fang, carried on |
-//! | average just at the lower threshold | tested | ns-2 dsredq.cc: only above it | as `red`: there p_b = 0 |
-//! | p_a | in [0, 1] | ns-2 dsredq.cc: may turn negative | it is a probability |
+//! | averages of three precedences | coupled: green; green and yellow; all | ns-2 dsredq.cc: also separate (`decoupled`) or one (`total`) | Clark and Fang, extended to three |
+//! | average equal to the lower threshold | tested | ns-2 dsredq.cc: only above it | as `red`: there p_b = 0 |
+//! | p_a | in [0, 1] | ns-2 dsredq.cc: can be negative | p_a is a probability |
 //!
 //! # References
 //! D. Clark, W. Fang: Explicit Allocation of Best-Effort Packet Delivery Service, IEEE/ACM ToN 6(4), 1998.
-//! ns-2
-//! `queue/rio.cc`, `diffserv/dsredq.cc`; ALTQ `altq_rio.c`.
+//! ns-2 `queue/rio.cc`, `diffserv/dsredq.cc`; ALTQ `altq_rio.c`.
 
 use crate::{
     Algorithm, Aqm, Cause, Class, Context, PacketView, Param, Probe, QueueView, Random, Range, SpecError,
@@ -54,13 +54,13 @@ const fn probability(default: &'static str) -> Param {
 }
 
 choice! {
-    /// Whose queue a precedence averages.
+    /// The packets that a precedence averages.
     pub enum Coupling {
-        /// Its own and the better ones'.
+        /// Its own and those of better precedences.
         Coupled = "coupled",
         /// Its own.
         Decoupled = "decoupled",
-        /// The whole queue.
+        /// All.
         Total = "total",
     }
 }
@@ -68,36 +68,36 @@ choice! {
 config! {
     /// The parameters of RIO.
     pub struct Config {
-        /// Two (in, out) or three (green, yellow, red)
+        /// Number of drop precedences: two (in, out) or three (green, yellow, red)
         precedences: u32 =
             Param::fixed("2").range(Range { min: 2.0, max: 3.0, above: false, below: false }).source(CLARK);
-        /// Whose queue a precedence averages: its own and the better ones', its own, or the whole queue
+        /// Packets that a precedence averages: its own and those of better precedences, its own, or all
         average: Coupling = Param::fixed("coupled").source(CLARK);
-        /// In or green: average below which nothing is dropped
+        /// In or green: average below which no packet is signalled
         min_in: Size = threshold("40p").ns2("15p");
-        /// In or green: average from which every packet is
+        /// In or green: average from which every packet is signalled
         max_in: Size = threshold("70p").ns2("30p");
         /// In or green: base probability just below max_in
         max_p_in: f64 = probability("0.02");
-        /// Yellow of three: average below which nothing is dropped
+        /// Yellow of three: average below which no packet is signalled
         min_yellow: Size = threshold("15p").source(OURS);
-        /// Yellow of three: average from which every packet is
+        /// Yellow of three: average from which every packet is signalled
         max_yellow: Size = threshold("40p").source(OURS);
         /// Yellow of three: base probability just below max_yellow
         max_p_yellow: f64 = probability("0.1").source(OURS);
-        /// Out or red: average below which nothing is dropped
+        /// Out or red: average below which no packet is signalled
         min_out: Size = threshold("10p").ns2("5p");
-        /// Out or red: average from which every packet is
+        /// Out or red: average from which every packet is signalled
         max_out: Size = threshold("30p").ns2("15p");
         /// Out or red: base probability just below max_out
         max_p_out: f64 = probability("0.2").ns2("0.1");
         #[doc = meaning!(w_q)]
         w_q: f64 = red_family::W_Q;
-        /// Above its upper threshold, rise linearly to 1 at twice that threshold instead of jumping to 1
+        /// Above the upper threshold the probability rises linearly to 1 at twice the threshold
         gentle: bool = Param::fixed("off").source(CLARK);
         #[doc = meaning!(wait)]
         wait: bool = red_family::WAIT;
-        /// Whose arrival procedure: RED's, or that of ns-2's rio.cc with all its differences
+        /// Arrival procedure: RED's, or that of ns-2's rio.cc with all its differences
         listing: Listing = Param::fixed("fj93").source(CLARK).ns2("ns2");
         #[doc = meaning!(max_packet)]
         max_packet: Bytes = red_family::MAX_PACKET;
@@ -119,21 +119,25 @@ pub static ALGORITHM: Algorithm = Algorithm {
     params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "base probability of the last arrival's precedence" },
-        Probe { name: "p_a", unit: "", doc: "drop probability of the last arrival, 0 if it was not tested" },
-        Probe { name: "avg_in", unit: "packets or bytes", doc: "average that in or green packets meet" },
+        Probe {
+            name: "p_a",
+            unit: "",
+            doc: "signalling probability of the last arrival, 0 if it was not tested",
+        },
+        Probe { name: "avg_in", unit: "packets or bytes", doc: "average for in or green packets" },
         Probe {
             name: "avg_yellow",
             unit: "packets or bytes",
-            doc: "that yellow ones meet; 0 with two precedences",
+            doc: "average for yellow packets; 0 with two precedences",
         },
-        Probe { name: "avg_out", unit: "packets or bytes", doc: "that out or red ones meet" },
+        Probe { name: "avg_out", unit: "packets or bytes", doc: "average for out or red packets" },
         Probe {
             name: "count_in",
             unit: "packets",
-            doc: "in packets since their last signal; -1 below min_in",
+            doc: "in packets since the last signal to one; -1 below min_in",
         },
-        Probe { name: "count_yellow", unit: "packets", doc: "yellow ones since theirs" },
-        Probe { name: "count_out", unit: "packets", doc: "out packets since theirs" },
+        Probe { name: "count_yellow", unit: "packets", doc: "yellow packets since the last signal to one" },
+        Probe { name: "count_out", unit: "packets", doc: "out packets since the last signal to one" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("rio.rs"),
@@ -141,7 +145,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |s| s.build(|config| Rio::new(config, &s.context)),
 };
 
-/// What stays the same.
+/// Constant parameters.
 #[derive(Clone, Debug)]
 struct Constants {
     coupling: Coupling,
@@ -161,16 +165,16 @@ pub struct Rio {
     config: Constants,
     /// Best precedence first: in, out or green, yellow, red.
     precedences: [Precedence; 3],
-    /// How many of them are used; the middle one is not with two.
+    /// Whether three precedences are used; with two, the middle one is not.
     three: bool,
-    /// Probabilities of the last arrival: base, and spread by its counter.
+    /// Probabilities p_b and p_a of the last arrival.
     p: f64,
     p_a: f64,
-    /// ns-2: the present arrival is not tested.
+    /// ns-2: the current arrival is not tested.
     untested: bool,
 }
 
-/// Whose packets precedence `index` averages.
+/// The classes that precedence `index` averages.
 fn averaged(coupling: Coupling, three: bool, index: u8) -> Classes {
     match (coupling, index) {
         (Coupling::Total, _) | (Coupling::Coupled, 2) => Classes::ALL,
@@ -181,7 +185,7 @@ fn averaged(coupling: Coupling, three: bool, index: u8) -> Classes {
 }
 
 impl Rio {
-    /// RIO at an empty queue of `link`.
+    /// RIO for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; thresholds in two units or out of order.
@@ -238,7 +242,7 @@ impl Rio {
         Ok(Rio { config: constants, precedences, three, p: 0.0, p_a: 0.0, untested: false })
     }
 
-    /// Which precedence a class has.
+    /// The precedence of a class.
     fn index(&self, class: Class) -> usize {
         match class.0 {
             0 => 0,
@@ -247,7 +251,7 @@ impl Rio {
         }
     }
 
-    /// The averages that an arrival of precedence `index` moves.
+    /// Update the averages that include precedence `index`, at an arrival.
     fn update_averages(&mut self, now: Time, index: usize, queue: &QueueView) {
         let Constants { coupling, bytes, ns2, .. } = self.config;
         if ns2 && coupling == Coupling::Coupled && index > 0 {
@@ -265,7 +269,7 @@ impl Rio {
         }
     }
 
-    /// Some classes have no more queued packets: their averages start to decay.
+    /// Start the decay of averages without queued packets.
     fn note_empty(&mut self, now: Time, queue: &QueueView) {
         for precedence in self.precedences.iter_mut().filter(|p| p.classes != Classes::ALL) {
             let idle_since = &mut precedence.average.idle_since;
@@ -338,7 +342,7 @@ impl Aqm for Rio {
         _: &mut dyn Random,
     ) -> Verdict {
         if self.config.ns2 {
-            // A packet on the link ends the idle time of those that average its class.
+            // A packet in service ends the idle time of the averages that include its class.
             for precedence in self.precedences.iter_mut().filter(|p| p.classes.hold(packet.class)) {
                 precedence.average.idle_since = None;
             }

@@ -3,8 +3,8 @@
 //!
 //! A [`Scheduler`] can replace an [`Aqm`] with its queue. It owns the order of the queued packets and one
 //! shared limit, but not the packets: the caller stores those under a [`Token`], a small number of its choice
-//! (an index in a table of packets or of buffers). So the same scheduler serves simulated packets and buffers
-//! of a gateway, without an allocation per packet.
+//! (an index in a table of packets or of buffers). The same scheduler therefore serves simulated packets and
+//! the buffers of a gateway, without an allocation per packet.
 
 use crate::{
     Algorithm, Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, Occupancy, PacketView, QueueView,
@@ -30,10 +30,10 @@ pub type EventSink<'a> = &'a mut dyn FnMut(Token, Outcome);
 
 /// Several queues, one limit, and an order between them.
 ///
-/// `now` never runs backwards. Every packet given to [`Scheduler::enqueue`] comes out exactly once: from
-/// [`Scheduler::dequeue`], or with [`Outcome::Dropped`] through `events`, then or later.
+/// `now` never decreases. Every packet passed to [`Scheduler::enqueue`] is returned exactly once: by
+/// [`Scheduler::dequeue`], or through `events` with [`Outcome::Dropped`], in the same call or later.
 pub trait Scheduler: Send {
-    /// A packet arrives. Every packet dropped because of it, or itself, is reported.
+    /// A packet arrives. Every packet dropped because of it, itself included, is reported.
     fn enqueue(
         &mut self,
         now: Time,
@@ -78,10 +78,10 @@ impl Clone for Box<dyn Scheduler> {
     }
 }
 
-/// No packet.
+/// The index of no packet.
 const NONE: u32 = u32::MAX;
 
-/// A place in the store.
+/// A slot of the store: a packet and its neighbours in its queue.
 #[derive(Clone, Debug)]
 struct Node {
     token: Token,
@@ -94,7 +94,7 @@ struct Node {
 #[derive(Clone, Debug)]
 struct Store {
     nodes: Vec<Node>,
-    /// First free place; the others follow by `after`.
+    /// The first free slot; `after` links it to the next one.
     free: u32,
 }
 
@@ -111,7 +111,7 @@ impl Store {
     }
 }
 
-/// One queue in the store.
+/// One queue: a linked list in the store.
 #[derive(Clone, Debug)]
 struct Line {
     head: u32,
@@ -223,7 +223,7 @@ impl Bank {
     pub(crate) fn head(&self, index: usize) -> Option<&PacketView> {
         self.store.nodes.get(self.queues[index].line.head as usize).map(|node| &node.view)
     }
-    /// The queue with most bytes, the first of several.
+    /// The queue with the most bytes; the first one of several.
     pub(crate) fn longest(&self) -> usize {
         let lengths = self.queues.iter().map(|queue| queue.line.bytes).enumerate();
         lengths.fold((0, 0), |best, (i, bytes)| if bytes > best.1 { (i, bytes) } else { best }).0
@@ -256,7 +256,7 @@ impl Bank {
         self.bytes += u64::from(view.bytes);
     }
 
-    /// Take the packet at `place` out of its queue.
+    /// Remove the packet at `place` from its queue.
     fn remove(&mut self, index: usize, place: u32) -> Option<(Token, PacketView)> {
         let Node { token, view, before, after } = self.store.nodes.get(place as usize)?.clone();
         let line = &mut self.queues[index].line;
@@ -286,12 +286,12 @@ impl Bank {
         place
     }
 
-    /// The algorithm's estimators count an arrival even if it does not fit.
+    /// Report an arrival to the estimators of the algorithm, even if it does not fit.
     pub(crate) fn offer(&mut self, now: Time, index: usize, packet: &PacketView) {
         ask!(self, index, |aqm, view| aqm.on_offered(now, packet, view));
     }
 
-    /// An arrival for which there is no room.
+    /// Drop an arrival that does not fit.
     pub(crate) fn refuse(
         &mut self,
         now: Time,
@@ -309,7 +309,7 @@ impl Bank {
         self.idle_again(now, index);
     }
 
-    /// The algorithm decides on an arrival; whether it entered.
+    /// The algorithm decides on an arrival; returns whether the packet was enqueued.
     pub(crate) fn enter(
         &mut self,
         now: Time,
@@ -385,7 +385,7 @@ impl Bank {
         None
     }
 
-    /// A departure found this queue empty: its algorithm is called once.
+    /// A departure found this queue empty: call `on_idle` of its algorithm, once.
     pub(crate) fn rest(&mut self, now: Time, index: usize) {
         let queue = &mut self.queues[index];
         if queue.busy && queue.line.packets == 0 {
@@ -394,7 +394,7 @@ impl Bank {
         }
     }
 
-    /// An arrival was dropped: if nothing is queued or in transmission, the idle time continues.
+    /// An arrival was dropped: if no packet is queued or in transmission, the idle time continues.
     fn idle_again(&mut self, now: Time, index: usize) {
         let queue = &mut self.queues[index];
         if !queue.busy && queue.line.packets == 0 {
@@ -417,7 +417,8 @@ impl Bank {
 
 /// A scheduler in the registry: its description and its constructor.
 pub struct Discipline {
-    /// Name, parameters, documentation. Its `build` refuses: a scheduler is not an algorithm on one queue.
+    /// Name, parameters, documentation. Its `build` returns an error: a scheduler is not an algorithm on one
+    /// queue.
     pub algorithm: Algorithm,
     /// Check the settings and build an instance.
     pub build: fn(&Settings) -> Result<Box<dyn Scheduler>, SpecError>,

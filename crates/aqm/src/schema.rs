@@ -28,12 +28,12 @@ pub enum Kind {
     Spec,
 }
 
-/// What a parameter is unless it is set.
+/// The default of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DefaultValue {
     /// This value, in the grammar of a spec.
     Value(&'static str),
-    /// Computed from the link or other parameters, as this text says.
+    /// Computed from the link or other parameters; the text describes how.
     Derived(&'static str),
 }
 
@@ -76,38 +76,39 @@ impl Range {
 pub struct Param {
     /// The paper's symbol in ASCII snake case.
     pub name: &'static str,
-    /// What it takes.
+    /// The kind of its value.
     pub kind: Kind,
     /// Its unit, for tables; empty for pure numbers.
     pub unit: &'static str,
-    /// Its default: what the paper or RFC says.
+    /// Its default: that of the paper or RFC.
     pub default: DefaultValue,
-    /// What ns-2 uses instead, where that differs and moves results (preset `ns2`).
+    /// ns-2's value, if it differs and changes results (preset `ns2`).
     pub ns2: Option<&'static str>,
-    /// What ns-2 used until late 2001, where that is not `ns2` (preset `ns2-2001`).
+    /// ns-2's value until late 2001, if it is not `ns2` (preset `ns2-2001`).
     pub ns2_2001: Option<&'static str>,
-    /// What Linux does instead, where that differs and moves results (preset `linux`).
+    /// Linux's value, if it differs and changes results (preset `linux`).
     pub linux: Option<&'static str>,
     /// Allowed values.
     pub range: Range,
     /// One line of meaning.
     pub doc: &'static str,
-    /// Where the default comes from.
+    /// The source of the default.
     pub source: &'static str,
-    /// What `tc` calls it, if Linux has it.
+    /// Its name in `tc`, if Linux has it.
     pub tc: Option<&'static str>,
 }
 
 impl Param {
-    /// The beginning of an entry of a configuration, which adds name, meaning and kind: a default in words.
+    /// A parameter with this default, in the grammar of a spec. [`Param::named`] completes it.
     pub(crate) const fn fixed(default: &'static str) -> Param {
         Param::new("", Kind::Flag, DefaultValue::Value(default), "")
     }
-    /// The same for a parameter that is computed from the link or other parameters, as `from` says.
+    /// A parameter computed from the link or other parameters as `from` describes. [`Param::named`] completes
+    /// it.
     pub(crate) const fn derived(from: &'static str) -> Param {
         Param::new("", Kind::Flag, DefaultValue::Derived(from), "")
     }
-    /// The end of such an entry. `doc` comes from a comment, with the space before it.
+    /// With name, meaning and kind. `doc` is the text of a comment, with the space before it.
     pub(crate) const fn named(mut self, name: &'static str, doc: &'static str, kind: Kind) -> Param {
         self.name = name;
         self.doc = doc.trim_ascii_start();
@@ -177,8 +178,7 @@ impl Param {
     }
 }
 
-/// The entry called `name` of a schema; a name that is not there does not compile where the result is a
-/// constant.
+/// The entry called `name` of a schema; in a constant, an unknown name does not compile.
 pub(crate) const fn entry(params: &[Param], name: &str) -> Param {
     let mut i = 0;
     while i < params.len() {
@@ -211,7 +211,7 @@ pub struct Probe {
     pub doc: &'static str,
 }
 
-/// The link that an algorithm is for; some defaults are derived from it.
+/// The link for which an algorithm is built; some defaults are derived from it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Context {
@@ -305,13 +305,13 @@ macro_rules! instance {
     }};
 }
 
-/// An entry of the registry: everything that is known about an algorithm.
+/// An entry of the registry: the description of an algorithm and its constructor.
 pub struct Algorithm {
     /// The name in specs.
     pub name: &'static str,
     /// Its full name.
     pub title: &'static str,
-    /// Other words set in advance: `gred` is `red gentle`.
+    /// The spec that the name abbreviates: `gred` is `red gentle`.
     pub alias_of: Option<&'static str>,
     /// Paper or RFC.
     pub source: &'static str,
@@ -319,7 +319,8 @@ pub struct Algorithm {
     pub params: &'static [Param],
     /// What `probe` reports.
     pub probes: &'static [Probe],
-    /// What `limit B` means in ns-2: B counts the packet in service, so one fewer may wait.
+    /// What `limit B` means in ns-2: B counts the packet in service, so that at most B - 1 packets are
+    /// queued.
     pub ns2_limit_counts_service: bool,
     /// The source file, whose `//!` head is the documentation.
     pub file: &'static str,

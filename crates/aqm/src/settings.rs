@@ -1,4 +1,4 @@
-//! [`Settings`]: what an algorithm of the registry is built from.
+//! [`Settings`]: the input from which an algorithm of the registry is built.
 
 use crate::{
     Aqm, Context, Scheduler, Spec, SpecError, Value,
@@ -7,7 +7,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-/// A spec and the link that its algorithm is for.
+/// A spec and the link for which its algorithm is built.
 pub struct Settings<'a> {
     /// The spec.
     pub spec: &'a Spec,
@@ -21,9 +21,9 @@ impl Settings<'_> {
     ///
     /// # Panics
     /// If `name` is not in the algorithm's schema, or the schema's own default does not parse: both are
-    /// mistakes in the registry, which its tests find.
+    /// errors in the registry, which its tests detect.
     pub fn get(&self, name: &str) -> Option<Value> {
-        let param = self.spec.algorithm.param(name).expect("a constructor asks for its own parameters");
+        let param = self.spec.algorithm.param(name).expect("the name of a parameter of the algorithm");
         Values::from(self).get(param)
     }
 

@@ -1,27 +1,29 @@
-//! **SFB (Stochastic Fair BLUE)** runs one BLUE for each of many bins, hashes every flow into one bin on each
-//! of several levels, and signals with the smallest probability that it finds there.
+//! **SFB (Stochastic Fair BLUE; Feng, Kandlur, Saha and Shin 2001)** hashes every flow to one bin on each of
+//! several levels, runs a BLUE in each bin, and signals with the smallest probability of the flow's bins.
 //!
-//! A flow that does not slow down fills its bins and drives their probabilities to 1. Others share some of
-//! these bins, but hardly all of them: their smallest probability stays low. Which flows are distinguished is
-//! thus known without a state per flow; new hashes from time to time part those that met by accident.
+//! An unresponsive flow fills its bins and increases their probabilities to 1. Other flows share some of
+//! these bins, but rarely all of them, so that their smallest probability stays low. Unresponsive flows are
+//! thus detected without per-flow state. The hash changes periodically, so that flows that share all their
+//! bins do not do so permanently.
 //!
 //! # When it decides
-//! On arrival. Each of the flow's bins steps: down by `d2` if it holds no packet, up by `d1` if `bin_size` or
-//! more. With q_min and p_min the smallest length and probability among them: q_min >= `max` drops
-//! (`flow-limit`); p_min = 1 lets `penalty_rate` packets a second pass, for all such flows together, and
-//! drops the rest (`flow-limit`); else the packet is signalled if u < p_min (`early`), and dropped, ECN or
-//! not, if u < 2 p_min - 1. A packet that enters counts in its bins until it leaves. Every `rehash` new bins
-//! with new hashes take over; they have been filled for `warmup` before. An overflow touches no bin.
+//! On arrival. The probability of each of the flow's bins decreases by `d2` if the bin holds no packet, and
+//! increases by `d1` if it holds `bin_size` or more. With q_min and p_min the smallest length and probability
+//! of these bins: if q_min >= `max`, the packet is dropped (`flow-limit`); if p_min = 1, `penalty_rate`
+//! packets per second of all such flows together pass and the others are dropped (`flow-limit`); otherwise,
+//! with u uniform in [0, 1), the packet is signalled if u < p_min (`early`), and dropped, ECN or not, if u <
+//! 2 p_min - 1. An accepted packet counts in its bins until it leaves the queue. Every `rehash`, bins with a
+//! new hash replace the old ones; they are filled for `warmup` before that. An overflow changes no bin.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | steps of a bin | at every arrival | the paper: at most one in a `freeze_time` | Linux, the form in use; set `freeze_time` for the paper's |
-//! | probabilities | real numbers | Linux: 16 bits, a step is a 65535th | the same steps |
-//! | warm-up | every packet counts in the new bins too | Linux: only flows with p_min = 1 | a packet's bins then follow from its flow and the time at which it came |
-//! | bins of a new hash | empty, probability 0 | Linux: what they held before the last change | old numbers belong to other flows |
-//! | tokens of the penalty | flow in evenly | Linux: counted afresh when none is left, from at most 10 s; none pass at rate 0 or burst 0 | the same rate and burst |
-//! | hash | drawn from the run's random numbers | Linux: of addresses and ports with a random seed | who meets whom is chance, and the seeds of a study must see it vary |
+//! | steps of a bin | at every arrival | the paper: at most one per `freeze_time` | Linux, the form in use; set `freeze_time` for that of the paper |
+//! | probabilities | real numbers | Linux: 16 bits, multiples of 1/65535 | the same steps |
+//! | warm-up | every packet counts in the new bins too | Linux: only flows with p_min = 1 | the bins of a packet then follow from its flow and its arrival time |
+//! | bins of a new hash | empty, probability 0 | Linux: the values from before the last change | old values belong to other flows |
+//! | tokens of the penalty | accumulate continuously | Linux: computed when none is left, for at most 10 s; no packet passes at rate 0 or burst 0 | the same rate and burst |
+//! | hash | of the flow's number, with a seed from the run's random numbers | Linux: of addresses and ports, with a random seed | collisions have to differ between the seeds of a study |
 //!
 //! # References
 //! W. Feng, D. Kandlur, D. Saha, K. Shin: Stochastic Fair Blue: A Queue Management Algorithm for Enforcing
@@ -43,21 +45,21 @@ const LINUX: &str = "Linux sch_sfb";
 config! {
     /// The parameters of SFB.
     pub struct Config {
-        /// Levels L: bins of each flow
+        /// Number L of levels, with one bin of each flow
         levels: u32 = Param::fixed("8")
             .range(Range { min: 1.0, max: 16.0, above: false, below: false })
             .source(LINUX);
-        /// Bins N on each level
+        /// Number N of bins on each level
         bins: u32 = Param::fixed("16")
             .range(Range { min: 1.0, max: 4096.0, above: false, below: false })
             .source(LINUX);
-        /// Length from which a bin's probability rises
+        /// Length from which a bin's probability increases
         bin_size: Size = Param::fixed("20p")
             .unit("packets")
             .range(Range::POSITIVE)
             .source(LINUX)
             .tc("target");
-        /// Length of all its bins at which a flow is cut off
+        /// Length of the shortest bin of a flow from which its packets are dropped
         max: Size = Param::fixed("25p").unit("packets").range(Range::POSITIVE).source(LINUX).tc("max");
         /// Step up of a bin's probability
         d1: f64 = Param::fixed("0.00100709545")
@@ -69,19 +71,19 @@ config! {
             .range(Range::SHARE)
             .source("Linux sch_sfb: 11/65535")
             .tc("decrement");
-        /// Least time between two steps of a bin, exclusive; 0 steps at every arrival
+        /// Minimum time between two steps of a bin, exclusive; 0: a step at every arrival
         freeze_time: Span = Param::fixed("0s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX);
-        /// Time between two changes of the hash; 0 never changes it
+        /// Time between two changes of the hash; 0: no change
         rehash: Span = Param::fixed("600s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX).tc("rehash");
         /// Time for which new bins are filled before they are used
         warmup: Span = Param::fixed("60s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX).tc("db");
-        /// Packets a second that may pass of all flows with p_min = 1
+        /// Packets per second that pass of all flows with p_min = 1 together
         penalty_rate: f64 = Param::fixed("10")
             .unit("packets/s")
             .range(Range::NOT_NEGATIVE)
             .source(LINUX)
             .tc("penalty_rate");
-        /// Burst of these packets that may pass
+        /// Maximum burst of these packets
         penalty_burst: f64 = Param::fixed("20")
             .unit("packets")
             .range(Range::NOT_NEGATIVE)
@@ -102,7 +104,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: &[
         Probe { name: "p", unit: "", doc: "smallest probability p_min among the bins of the last arrival" },
         Probe { name: "q_min", unit: "packets", doc: "smallest length among these bins" },
-        Probe { name: "tokens", unit: "packets", doc: "packets that the penalty would let pass now" },
+        Probe { name: "tokens", unit: "packets", doc: "packets of flows with p_min = 1 that may pass now" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("sfb.rs"),
@@ -110,7 +112,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |settings| settings.build(Sfb::new),
 };
 
-/// What stays the same, except for the bins.
+/// Constant parameters, except those of the bins.
 #[derive(Clone, Debug)]
 struct Constants {
     max: f64,
@@ -124,12 +126,12 @@ struct Constants {
 pub struct Sfb {
     config: Constants,
     bins: Bins,
-    /// Packets that were let in and have not left.
+    /// Accepted packets that have not left.
     waiting: u32,
-    /// Packets that the penalty would let pass, and since when.
+    /// Packets of flows with p_min = 1 that may pass, and the time of the last update of this number.
     tokens: f64,
     tokens_since: Time,
-    /// What the last arrival found in its bins.
+    /// The smallest probability and length of the last arrival's bins.
     p_min: f64,
     q_min: u32,
 }
@@ -143,7 +145,7 @@ fn packets(name: &str, size: Size) -> Result<f64, SpecError> {
 }
 
 impl Sfb {
-    /// SFB at an empty queue.
+    /// SFB for an empty queue.
     ///
     /// # Errors
     /// A value outside its range; lengths in bytes; `warmup` longer than `rehash`.
@@ -180,13 +182,13 @@ impl Sfb {
         })
     }
 
-    /// A packet that came at `arrived` enters its bins, or leaves them.
+    /// Count a packet that arrived at `arrived` in its bins, or remove it from them.
     fn count(&mut self, packet: &PacketView, arrived: Time, enters: bool) {
         self.bins.count(packet.flow, arrived, enters);
         self.waiting = if enters { self.waiting + 1 } else { self.waiting.saturating_sub(1) };
     }
 
-    /// Whether a packet of a flow that does not respond may pass.
+    /// Whether a packet of an unresponsive flow may pass.
     fn is_tolerated(&mut self, now: Time) -> bool {
         let earned = self.config.penalty_rate * now.since(self.tokens_since).as_secs_f64();
         self.tokens = (self.tokens + earned).min(self.config.penalty_burst);
@@ -235,7 +237,7 @@ impl Aqm for Sfb {
 
     fn on_drop(&mut self, _: Time, packet: &PacketView, _: Cause, queue: &QueueView) {
         if queue.packets < self.waiting {
-            self.count(packet, packet.arrived, false); // it had been let in
+            self.count(packet, packet.arrived, false); // the victim was a queued packet
         }
     }
 

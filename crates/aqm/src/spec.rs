@@ -1,8 +1,8 @@
 //! Algorithm specs: `tc`'s grammar (`red min_th 15 max_th 45 ecn`), parsed against the schema.
 //!
-//! A [`Spec`] is what a person writes, checked and made canonical. What stands at a link is an algorithm or a
-//! scheduler; a scheduler's classes have specs of their own, in parentheses where they are more than a word:
-//! `prio aqm_1 (red min_th 5p max_th 15p)`.
+//! A [`Spec`] is a parsed and checked text, and prints its canonical form. It names the algorithm or
+//! scheduler of a link; each class of a scheduler has a spec of its own, in parentheses if it is more than
+//! one word: `prio aqm_1 (red min_th 5p max_th 15p)`.
 
 use crate::{
     Algorithm, Aqm, Context, Kind, Limit, Param, Scheduler, Settings, Value, allowed,
@@ -21,11 +21,11 @@ pub enum Overflow {
     Tail,
     /// The packets at the head, until the arrival fits.
     Head,
-    /// Randomly chosen waiting packets, until the arrival fits.
+    /// Randomly chosen queued packets, until the arrival fits.
     Random,
 }
 
-/// The words that any spec may carry and that the queue, not the algorithm, obeys.
+/// The words of any spec that configure the queue, not the algorithm.
 pub const QUEUE_WORDS: [&str; 2] = ["limit", "overflow"];
 const OVERFLOWS: [(&str, Overflow); 3] =
     [("tail", Overflow::Tail), ("head", Overflow::Head), ("random", Overflow::Random)];
@@ -37,21 +37,21 @@ pub struct SpecError {
     pub key: String,
     /// What is wrong with it.
     pub problem: String,
-    /// What would be right.
+    /// What is allowed.
     pub allowed: String,
     /// The nearest valid word, if the key is a misspelt one.
     pub nearest: Option<String>,
 }
 
 impl SpecError {
-    /// An error about a parameter, before it is known of which algorithm.
+    /// An error about a parameter. [`SpecError::within`] adds the algorithm.
     pub(crate) fn about(param: &str, problem: impl Into<String>, allowed: &str) -> SpecError {
         let allowed = allowed.to_owned();
         SpecError { key: param.to_owned(), problem: problem.into(), allowed, nearest: None }
     }
 
-    /// The same, once it is known of which algorithm. An error of an algorithm inside a scheduler knows its
-    /// own.
+    /// The same error with the algorithm's name, unless its key has one: that of an algorithm inside a
+    /// scheduler.
     pub(crate) fn within(self, algorithm: &str) -> SpecError {
         let key = if self.key.contains('.') { self.key } else { format!("{algorithm}.{}", self.key) };
         SpecError { key, ..self }
@@ -80,9 +80,9 @@ pub struct Spec {
     pub algorithm: &'static Algorithm,
     /// The parameters that were set, in schema order.
     pub values: Vec<(&'static Param, Value)>,
-    /// `limit`, if the spec carries one.
+    /// `limit`, if the spec contains one.
     pub limit: Option<Limit>,
-    /// `overflow`, if the spec carries one.
+    /// `overflow`, if the spec contains one.
     pub overflow: Option<Overflow>,
 }
 
@@ -104,7 +104,7 @@ impl Spec {
         Spec::parse_among(text, "a scheduler", schedulers)
     }
 
-    /// Read `text` as what may stand at a link: an algorithm or a scheduler.
+    /// Read `text` as an algorithm or a scheduler.
     ///
     /// # Errors
     /// As [`Spec::parse`] and [`Spec::parse_scheduler`].
@@ -112,7 +112,7 @@ impl Spec {
         Spec::parse_with(text, &[])
     }
 
-    /// The same, with algorithms beside the registry's that the caller brings.
+    /// The same, with algorithms of the caller in addition to those of the registry.
     ///
     /// # Errors
     /// As [`Spec::parse_any`].
@@ -139,10 +139,10 @@ impl Spec {
         registry::MARKERS.iter().any(|profile| profile.algorithm.name == self.algorithm.name)
     }
 
-    /// Read what stands on a class of a scheduler: one word, or a spec in parentheses.
+    /// Read the spec of a scheduler's class: one word, or a spec in parentheses.
     ///
     /// # Errors
-    /// As [`Spec::parse_any`]; what only a whole queue has; schedulers that nest more than once.
+    /// As [`Spec::parse_any`]; a word of the whole queue; schedulers nested more than once.
     pub(crate) fn parse_nested(word: &str) -> Result<Spec, SpecError> {
         let text = word.strip_prefix('(').and_then(|word| word.strip_suffix(')')).unwrap_or(word);
         let spec = Spec::parse_any(text)?;
@@ -152,7 +152,11 @@ impl Spec {
         let name = spec.algorithm.name;
         for (is_set, key) in [(spec.limit.is_some(), "limit"), (spec.overflow.is_some(), "overflow")] {
             if is_set {
-                return refuse(format!("{name}.{key}"), "is the whole queue's", "one limit for all classes");
+                return refuse(
+                    format!("{name}.{key}"),
+                    "belongs to the whole queue",
+                    "one limit for all classes",
+                );
             }
         }
         for (_, value) in &spec.values {
@@ -177,7 +181,7 @@ impl Spec {
         }
     }
 
-    /// Whether packets with ECN are marked because the spec says so, of a class perhaps.
+    /// Whether the spec, or the spec of one of its classes, turns `ecn` on.
     pub fn says_ecn(&self) -> bool {
         self.values.iter().any(|(param, value)| match value {
             Value::Flag(on) => *on && param.name == "ecn",
@@ -293,7 +297,7 @@ impl Spec {
         }
     }
 
-    /// Build the marker; of `context` it needs nothing but that there is one.
+    /// Build the marker, which reads nothing of `context`.
     ///
     /// # Errors
     /// Values that are missing or do not fit together; an algorithm that is no marker.
@@ -305,7 +309,7 @@ impl Spec {
         }
     }
 
-    /// What this is, where something else is wanted.
+    /// The error that this is not `what`.
     pub(crate) fn is_not(&self, what: &str) -> SpecError {
         SpecError {
             key: self.algorithm.name.to_owned(),
@@ -354,7 +358,7 @@ impl fmt::Display for Spec {
     }
 }
 
-/// The words of a spec; what stands in parentheses is one.
+/// The words of a spec; text in parentheses is one word.
 fn split(text: &str) -> Result<Vec<&str>, SpecError> {
     let (mut words, mut depth, mut start) = (Vec::new(), 0usize, None);
     let unbalanced = || SpecError {

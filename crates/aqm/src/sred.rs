@@ -1,26 +1,28 @@
-//! **SRED (Stabilized RED)** estimates how many flows there are, without counting them, and drops so that the
-//! queue settles at a level that does not depend on that number.
+//! **SRED (Stabilized RED; Ott, Lakshman and Wong 1999)** estimates the number of flows without counting
+//! them, and drops with a probability at which the queue settles at a level that does not depend on that
+//! number.
 //!
-//! It keeps a list of `m` flows seen of late ("zombies") and compares each arrival with a random one. Of N
-//! equal flows one arrival in N hits, so that the frequency of hits P(t) estimates 1/N. TCP's share falls
-//! with the root of the drop probability, hence the square in the formula. A hit itself points to a flow that
-//! sends much: the full form drops it more often.
+//! It keeps a list of `m` recently seen flows ("zombies") and compares each arrival with a random one. With N
+//! equal flows one arrival in N has the same flow (a hit), so that the frequency of hits P(t) estimates 1/N.
+//! The rate of TCP is inversely proportional to the square root of the drop probability, hence the square in
+//! the formula. A hit itself indicates a flow with a high rate: the full form drops such packets more often.
 //!
 //! # When it decides
-//! On arrival, with three random numbers at most. While the list fills: append the flow, drop with p_sred.
-//! Then: pick a zombie; the same flow is a hit, another is a miss that takes its place with probability `p`;
-//! P <- (1 - alpha) P + alpha hit; drop with p_sred min(1, 1/(256 P)^2), times (1 + hit/P) in the full form.
-//! p_sred is `p_max` from a third of the buffer on, a quarter of that from a sixth on, else 0, by the queue
-//! as it is. The cause is `early`. Packets that find no room update list and P as well.
+//! On arrival, with at most three random numbers. While the list is not full: append the flow, and drop with
+//! probability p_sred. After that: draw a zombie; the same flow is a hit, another flow is a miss and replaces
+//! the zombie with probability `p`; P <- (1 - alpha) P + alpha hit; drop with probability p_sred min(1,
+//! 1/(256 P)^2), times (1 + hit/P) in the full form. p_sred is `p_max` if the current queue is at least a
+//! third of the buffer, `p_max`/4 if it is at least a sixth, else 0. The cause is `early`. Packets that do
+//! not fit update list and P as well.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | alpha | 1/m | a port to ns-3: p/m (`alpha 0.00025`) | another port, which cites the paper's equations, has 1/m, as J-Sim |
-//! | while the list fills | p_sred alone | other code: P = 0 (the same p_sred), or accepts everything | the paper defines nothing there; the factor for a P that is not known is the one for many flows |
-//! | 256 | the paper's | J-Sim: a third of the buffer | the paper's constant is for up to 256 flows, whatever the buffer |
-//! | P(t) and hit | P moves first | - | a hit then means P >= alpha, so that hit/P is finite |
-//! | time of a zombie | not kept | the paper stores it | nothing in the algorithm reads it |
+//! | while the list is not full | p_sred | other code: P = 0 (the same p_sred), or no drops | not specified in the paper; as for many flows, because P is unknown |
+//! | 256 | the paper's | J-Sim: a third of the buffer | the paper's constant is for up to 256 flows, independently of the buffer |
+//! | order of P(t) and hit/P | P is updated first | - | after a hit P >= alpha, so that hit/P is finite |
+//! | time of a zombie | not stored | the paper stores it | no rule of the algorithm reads it |
 //! | thresholds in bytes | with a limit in bytes | the paper's queue counts bytes of equal packets | ratios to the buffer need its unit only |
 //!
 //! # References
@@ -39,9 +41,9 @@ const PAPER: &str = "Ott, Lakshman and Wong 1999";
 choice! {
     /// Which packets are dropped.
     pub enum Form {
-        /// Packets that hit more often.
+        /// Packets that hit with a higher probability.
         Full = "full",
-        /// All alike.
+        /// All with the same probability.
         Simple = "simple",
     }
 }
@@ -49,20 +51,20 @@ choice! {
 config! {
     /// The parameters of SRED.
     pub struct Config {
-        /// Drop probability of a long queue before it is divided by the square of the flows
+        /// Largest p_sred: drop probability of a long queue before the correction for the number of flows
         p_max: f64 = Param::fixed("0.15").range(Range::SHARE).source(PAPER);
-        /// Flows in the list
+        /// Length of the list
         m: u32 = Param::fixed("1000")
             .unit("flows")
             .range(Range { min: 1.0, max: 1e6, above: false, below: false })
             .source(PAPER);
-        /// Probability that a miss takes the zombie's place
+        /// Probability that the flow of a miss replaces the zombie
         p: f64 = Param::fixed("0.25").range(Range::SHARE).source(PAPER);
         /// Weight of the last comparison in the hit frequency
         alpha: Option<f64> = Param::derived("1/m, with m the length of the list")
             .range(Range::FRACTION)
             .source(PAPER);
-        /// Drop packets that hit more often, or all alike
+        /// Drop packets that hit with a higher probability, or all with the same probability
         form: Form = Param::fixed("full").source(PAPER);
         /// Buffer size with which the queue is compared
         buffer: Option<Size> = Param::derived("the buffer limit")
@@ -82,11 +84,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     source: PAPER,
     params: Config::PARAMS,
     probes: &[
-        Probe { name: "p", unit: "", doc: "probability that the last arrival met" },
-        Probe { name: "p_sred", unit: "", doc: "what the queue alone makes of it" },
+        Probe { name: "p", unit: "", doc: "drop probability of the last arrival" },
+        Probe { name: "p_sred", unit: "", doc: "drop probability by the queue alone" },
         Probe { name: "hit_frequency", unit: "", doc: "P(t); its inverse estimates the number of flows" },
-        Probe { name: "zombies", unit: "flows", doc: "how full the list is" },
-        Probe { name: "zombie_hits", unit: "", doc: "hits of the zombie that was met last" },
+        Probe { name: "zombies", unit: "flows", doc: "flows in the list" },
+        Probe { name: "zombie_hits", unit: "", doc: "hits of the zombie that was drawn last" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("sred.rs"),
@@ -94,11 +96,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |s| s.build(|config| Sred::new(config, &s.context)),
 };
 
-/// A flow seen of late.
+/// A recently seen flow.
 #[derive(Clone, Copy, Debug)]
 struct Zombie {
     flow: FlowId,
-    /// How often an arrival hit it: many hits, a greedy flow.
+    /// Number of arrivals that hit it; large for a flow with a high rate.
     hits: u32,
 }
 
@@ -106,7 +108,7 @@ struct Zombie {
 #[derive(Clone, Debug)]
 pub struct Sred {
     p_max: f64,
-    /// Room in the list.
+    /// Length of the full list.
     m: usize,
     overwrite: f64,
     alpha: f64,
@@ -115,18 +117,18 @@ pub struct Sred {
     ecn: bool,
     /// At most `m` of them.
     zombies: Vec<Zombie>,
-    /// Which was met last.
+    /// Index of the zombie that was drawn last.
     met: usize,
-    /// P(t), how often an arrival hits.
+    /// P(t), the frequency of hits.
     frequency: f64,
-    /// What the queue alone makes of the last arrival.
+    /// Drop probability of the last arrival by the queue alone.
     p_sred: f64,
-    /// Probability that the last arrival met.
+    /// Drop probability of the last arrival.
     p: f64,
 }
 
 impl Sred {
-    /// SRED at an empty queue of `link`.
+    /// SRED for an empty queue in front of `link`.
     ///
     /// # Errors
     /// A value outside its range; a list of one flow without `alpha`.
@@ -153,7 +155,7 @@ impl Sred {
         })
     }
 
-    /// Compare the arrival with a zombie: whether it hit, or `None` while the list fills.
+    /// Compare the arrival with a zombie: whether it hit, or `None` while the list is not full.
     fn meet(&mut self, flow: FlowId, rng: &mut dyn Random) -> Option<bool> {
         if self.zombies.len() < self.m {
             self.met = self.zombies.len();
@@ -172,7 +174,7 @@ impl Sred {
         Some(hit)
     }
 
-    /// What the queue alone says: three levels.
+    /// p_sred, which depends on the queue alone: three levels.
     fn by_queue(&self, queue: &QueueView) -> f64 {
         let (queue, buffer) = match self.buffer {
             Size::Packets(buffer) => (f64::from(queue.packets), buffer),

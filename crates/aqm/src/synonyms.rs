@@ -1,9 +1,9 @@
 //! Words of other tools and of everyday language, and their names here: for "did you mean" in messages.
 //!
-//! They are not accepted in place of the names. A word for an algorithm or a sender that does not exist here
-//! has the closest that does.
+//! They are not accepted in place of the names. The word for an algorithm or a sender that is missing here
+//! maps to the closest one.
 
-/// A word in lower case, and the names that it may stand for, the likeliest first.
+/// A word in lower case, and the names that it may mean, the most likely first.
 const SYNONYMS: &[(&str, &[&str])] = &[
     // Queue disciplines of tc and of routers.
     ("fifo", &["droptail"]),

@@ -1,17 +1,17 @@
-//! A periodic timer that does not drift: tick `n` comes at `n` periods, rounded once.
+//! A periodic timer that does not drift: tick `n` is at `n` periods, rounded once.
 
 use crate::{Span, Time};
 
-/// The ticks of a fixed period, counted from the start of the run; the first comes after one period.
+/// The ticks of a fixed period, counted from the start of the run; the first tick is after one period.
 ///
-/// The period is an exact fraction of a nanosecond count, so that 170 ticks of 170 Hz take one second
-/// to the nanosecond.
+/// The period is a rational number of nanoseconds, so that 170 ticks of 170 Hz take one second to the
+/// nanosecond.
 #[derive(Clone, Debug)]
 pub struct Ticks {
     /// The period is `numerator / denominator` nanoseconds.
     numerator: u128,
     denominator: u128,
-    /// Which tick is next.
+    /// Number of the next tick.
     next: u64,
 }
 
@@ -32,13 +32,13 @@ impl Ticks {
         Time(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// When the next tick is due.
+    /// Time of the next tick.
     pub fn due(&self) -> Time {
         self.at(self.next)
     }
 
-    /// The tick has been handled. The next one is the first that is later than `now`: a caller that
-    /// comes late skips what it missed and stays on the grid.
+    /// The tick has been handled. The next one is the first that is later than `now`: a late caller skips the
+    /// ticks that it missed, without a shift of phase.
     pub fn advance(&mut self, now: Time) {
         self.next += 1;
         if self.due() <= now {

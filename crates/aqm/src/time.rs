@@ -1,15 +1,14 @@
-//! Time as integer nanoseconds: [`Time`] is a moment of the (virtual) clock, [`Span`] a distance
-//! between two moments.
+//! Time as integer nanoseconds: [`Time`] is a point in (virtual) time, [`Span`] a duration.
 //!
 //! This crate reads no clock; the time is an argument of every handler.
 
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// A moment: nanoseconds since the start of the run.
+/// A point in time: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
-/// A distance in time: nanoseconds, never negative.
+/// A duration: nanoseconds, never negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
@@ -25,13 +24,13 @@ impl Time {
         self.0 as f64 * 1e-9
     }
 
-    /// Time since `earlier`, or zero if `earlier` lies in the future.
+    /// Time since `earlier`, or zero if `earlier` is later than `self`.
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
-    /// As `self + span`, in one instruction: the caller guarantees that the sum does not overflow, as is the
-    /// case where all times and spans are bounded.
+    /// As `self + span`, in one instruction: the caller guarantees that the sum does not overflow, for
+    /// example by bounds of all times and spans.
     #[inline(always)]
     pub const fn add_exact(self, span: Span) -> Time {
         debug_assert!(span.0 <= u64::MAX - self.0, "the sum overflows");
@@ -47,7 +46,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Span = Span(0);
 
     /// A span of whole milliseconds.
@@ -55,7 +54,8 @@ impl Span {
         Span(ms * 1_000_000)
     }
 
-    /// The nearest whole nanosecond to `seconds`; negative and NaN become zero, the far future saturates.
+    /// The nearest whole nanosecond to `seconds`; negative values and NaN become zero, too large values
+    /// saturate.
     pub fn from_secs_f64(seconds: f64) -> Span {
         Span((seconds * 1e9 + 0.5) as u64)
     }

@@ -1,4 +1,5 @@
-//! Words with units: `15ms`, `10Mbit/s`, `120kB`, `15p`. Exact integers inside, one spelling outside.
+//! Words with units: `15ms`, `10Mbit/s`, `120kB`, `15p`. A quantity may have several spellings; it is printed
+//! in one.
 //!
 //! kB = 1000 B, KiB = 1024 B; `10Mbit/s` = `10Mbit` = `10mbit`; a bare number is an error, except for
 //! packets in an algorithm spec.
@@ -10,14 +11,14 @@ use core::fmt;
 /// An amount of queue: in packets or in bytes, never mixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// Packets; averages make fractions meaningful.
+    /// Packets; an average can be a fraction.
     Packets(f64),
     /// Bytes.
     Bytes(f64),
 }
 
 impl Size {
-    /// The number, whatever its unit.
+    /// The number without its unit.
     pub fn plain(self) -> f64 {
         match self {
             Size::Packets(x) | Size::Bytes(x) => x,
@@ -51,7 +52,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// A number of bytes, where packets would make no sense.
+/// A number of bytes, for parameters that cannot be in packets.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Bytes(pub f64);
 
@@ -208,7 +209,7 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     if let Some(name) = synonym(word, &candidates) {
         return Some(name.to_owned());
     }
-    // The distance is at least the difference of the lengths: a long word is near to nothing.
+    // The distance is at least the difference of the lengths: most candidates need no comparison.
     let (bytes, chars) = (word.len(), word.chars().count());
     candidates
         .into_iter()
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused() {
+    fn invalid_words_are_refused() {
         for word in ["10", "10Mb", "-1ms", "ms", "", "nan s", "1e30s", "1 0ms"] {
             assert!(span(word).is_err(), "{word}");
         }
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_reads_back() {
+    fn a_printed_quantity_is_read_back() {
         for ns in [0, 1, 999, 1_000, 1_500, 5_882_353, 15_000_000, 1_000_000_000, 200_000_000_000] {
             assert_eq!(span(&show_span(Span(ns))), Ok(Span(ns)), "{ns}");
         }
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_word_finds_its_neighbour() {
+    fn a_misspelt_word_has_its_nearest_candidate() {
         let words = ["target", "interval", "limit"];
         assert_eq!(nearest("targte", words.into_iter()).as_deref(), Some("target"));
         assert_eq!(nearest("zebra", words.into_iter()), None);

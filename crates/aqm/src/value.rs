@@ -1,4 +1,4 @@
-//! The value of a parameter: how it is read, checked against its schema, and shown.
+//! The value of a parameter: reading, check against the schema, and printing.
 
 use crate::{
     Kind, Param, Span, Spec,
@@ -57,7 +57,7 @@ impl Value {
         Ok(value)
     }
 
-    /// Whether it lies in the range of `param`.
+    /// Whether it is in the range of `param`.
     pub(crate) fn fits(&self, param: &Param) -> bool {
         self.plain().is_none_or(|x| param.range.holds(x))
     }
@@ -91,7 +91,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What may be written for `param`, for error messages and tables.
+/// The allowed values of `param`, for error messages and tables.
 pub fn allowed(param: &Param) -> String {
     let r = &param.range;
     let end = |x: f64| match param.kind {

@@ -1,4 +1,4 @@
-//! ARED: its vectors, and what its options and its clock do.
+//! ARED: its vectors, its options and its timer.
 
 use crate::contract;
 use crate::support::{Bench, at, context, ect, near, packet, table};
@@ -6,14 +6,14 @@ use sojourn_aqm::{Cause, Conventions, Verdict};
 
 const PAPER: &str = "ared min_th 5kB max_th 15kB w_q 1"; // in bytes, to give avg its decimals
 
-/// ARED on a link that works, so that the average is the queue.
+/// ARED on a busy link with a full weight, so that the average is the queue.
 fn busy(spec: &str) -> Bench {
     let mut bench = Bench::new(spec, context());
     bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
     bench
 }
 
-/// An arrival makes the average `avg` thousand bytes.
+/// An arrival sets the average to `avg` thousand bytes.
 fn see(bench: &mut Bench, now: f64, avg: f64) {
     let queue = bench.queue_bytes((avg * 1000.0).round() as u64);
     bench.aqm.on_offered(at(now), &packet(1000), &queue);
@@ -21,7 +21,7 @@ fn see(bench: &mut Bench, now: f64, avg: f64) {
 }
 
 #[test]
-fn v1_moves_max_p_every_half_second() {
+fn v1_adapts_max_p_every_half_second() {
     let mut bench = busy(&format!("{PAPER} max_p 0.02"));
     for row in table("ared_v1").rows() {
         see(&mut bench, row.number("t"), row.number("avg"));
@@ -97,7 +97,7 @@ fn the_steps_are_parameters() {
 }
 
 #[test]
-fn the_gentle_line_follows_max_p_or_stays() {
+fn the_gentle_line_starts_at_the_current_or_at_the_initial_max_p() {
     for (line, after) in [("follow", 0.41 + 0.59 * 0.2), ("first", 0.4 + 0.6 * 0.2)] {
         let mut bench = busy(&format!("{PAPER} max_p 0.4 gentle_line {line}"));
         see(&mut bench, 0.1, 18.0);
@@ -112,14 +112,14 @@ fn the_gentle_line_follows_max_p_or_stays() {
 }
 
 #[test]
-fn an_idle_link_has_no_queue_to_adapt_to() {
+fn the_timer_of_an_idle_link_uses_the_decayed_average() {
     let mut bench = Bench::new("ared min_th 5kB max_th 15kB w_q 0.5", context());
     bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
     bench.aqm.on_offered(at(0.1), &packet(1000), &bench.queue_bytes(28_000));
     bench.aqm.on_idle(at(0.2));
     bench.tick(&bench.queue(0)); // the average was 14000 when the link fell idle
     near(bench.probe("max_p"), 0.09, "max_p");
-    assert_eq!(bench.probe("avg"), 14_000.0); // the timer only looked
+    assert_eq!(bench.probe("avg"), 14_000.0); // the timer does not change it
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn the_floor_is_the_papers_or_ns2s() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn inconsistent_values_are_refused() {
     for (spec, key) in [
         ("ared adapt arrival hysteresis 2", "ared.hysteresis"),
         ("ared max_th 4p", "ared.max_th"),

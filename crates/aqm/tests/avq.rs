@@ -1,4 +1,4 @@
-//! AVQ: the vectors of the reference model, and what each option does.
+//! AVQ: the vectors of the reference model, and each option.
 
 use crate::support::{Bench, at, context, ect, link, near, packet, table};
 use sojourn_aqm::{Cause, Limit, Verdict};
@@ -28,8 +28,8 @@ fn v1_and_v2_marking() {
 }
 
 #[test]
-fn v3_dropping_has_a_second_clock() {
-    // In packet mode the same packets count as much, whatever their size.
+fn v3_a_dropped_packet_does_not_update_the_virtual_rate() {
+    // In packet mode the same packets count equally, independently of their size.
     for (mode, actual) in [("byte", 1000), ("packet", 40)] {
         let spec = format!("avq gamma 1 alpha 0.25 start 0.8 buffer 2500B mode {mode}");
         let mut bench = Bench::new(&spec, link(1000, Limit::Packets(100)));
@@ -46,8 +46,8 @@ fn v3_dropping_has_a_second_clock() {
 
 #[test]
 fn capacity_rises_with_time_and_falls_with_bytes() {
-    // In bytes/s, C = 1.25e6: a packet costs 150, 100 ms earn 0.15 x 0.5 x C x 0.1. Nothing is earned before
-    // the first arrival.
+    // In bytes/s, C = 1.25e6: a packet subtracts 150, 100 ms add 0.15 x 0.5 x C x 0.1. Time before the first
+    // arrival adds nothing.
     let mut bench = Bench::new("avq gamma 0.5", context());
     let queue = bench.queue(0);
     for (seconds, capacity) in [(5.0, 1e6 - 150.0), (5.1, 1e6 - 150.0 + 9375.0 - 150.0)] {

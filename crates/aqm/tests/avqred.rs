@@ -1,4 +1,4 @@
-//! AVQRED: its vectors, the letter of the print, and its options.
+//! AVQRED: its vectors, the listing as printed, and its options.
 
 use crate::contract;
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
@@ -68,7 +68,7 @@ fn v3_the_printed_listing_stays_near_min_th() {
     }
     assert_eq!(bench.probe("vq"), 4500.0);
     assert!(signals > 10);
-    // The meant one reaches the forced region.
+    // The intended algorithm reaches the forced region.
     let mut bench = Bench::new(&format!("{RUN} ecn"), context());
     for _ in 0..3 {
         bench.arrive(at(0.0), &ect(1500), &queue, &[]);
@@ -78,11 +78,11 @@ fn v3_the_printed_listing_stays_near_min_th() {
         near(bench.probe("p_a"), p_a, "p_a");
     }
     assert_eq!(bench.arrive(at(0.0), &ect(1500), &queue, &[]), Verdict::Mark(Cause::Forced));
-    assert_eq!(bench.probe("vq"), 7.0 * 1500.0); // marked packets enter, too
+    assert_eq!(bench.probe("vq"), 7.0 * 1500.0); // marked packets are added too
 }
 
 #[test]
-fn the_printed_clock_prevents_the_drain() {
+fn the_printed_time_of_measurement_prevents_the_drain() {
     for (listing, vq) in [("cleaned", 1100.0), ("literal", 2000.0)] {
         let mut bench = Bench::new(&format!("{RUN} listing {listing}"), context());
         let queue = bench.queue(0);
@@ -124,8 +124,8 @@ fn capacities_follow_the_link_unless_they_are_set() {
 
 #[test]
 fn the_other_options() {
-    // gamma slows the drain; a longer interval puts it off; thresholds in bytes and another unit are the
-    // same.
+    // gamma slows the drain; a longer interval delays it; thresholds in bytes or in another unit are
+    // equivalent.
     for (spec, vq) in [("", 1500.0), ("gamma 0.5", 2250.0), ("interval 3ms", 3000.0)] {
         let mut bench = Bench::new(&format!("{RUN} {spec}"), context());
         let queue = bench.queue(0);

@@ -8,7 +8,7 @@ fn arrive(bench: &mut Bench, seconds: f64, packet: PacketView, waiting: [u32; 3]
     bench.arrive(at(seconds), &packet, &Waiting(waiting).view(), &[u])
 }
 
-/// The link takes a packet of `class` out of `waiting`, which still contains it.
+/// The link dequeues a packet of `class` from `waiting`, which still contains it.
 fn ready(bench: &mut Bench, seconds: f64, class: u8, mut waiting: [u32; 3]) {
     waiting[usize::from(class)] -= 1;
     let verdict =
@@ -31,7 +31,7 @@ fn v1_run() {
                 let class = u8::from(row.whole("step") % 2 == 0); // the class of the arrival does not matter
                 assert_eq!(arrive(&mut bench, seconds, of(class), waiting, 0.9), Verdict::Pass);
             }
-            // An empty queue has nothing to take: that is the idle event.
+            // A departure from an empty queue is the idle event.
             _ if q == 0 => bench.aqm.on_idle(at(seconds)),
             _ => {
                 let mut copy = Bench { aqm: bench.aqm.clone(), context: bench.context };
@@ -105,7 +105,7 @@ fn thresholds_are_exclusive_except_at_the_limit() {
         arrive(&mut bench, 0.0, of(0), [0, q, 0], 0.9);
         assert_eq!(bench.probe("p_out") > 0.0, rises, "{q}");
     }
-    // The packet that is taken still counts: 50 is not below min_in, 17 not below min_out.
+    // The departing packet still counts: 50 is not below min_in, 17 not below min_out.
     for (waiting, after) in [
         ([50, 0, 0], (0.5, 0.5)),
         ([49, 1, 0], (0.25, 0.5)),
@@ -121,7 +121,7 @@ fn thresholds_are_exclusive_except_at_the_limit() {
 }
 
 #[test]
-fn four_clocks_of_two_hold_times() {
+fn each_step_has_its_own_hold_time() {
     let mut bench =
         Bench::new("bio in_hold 1s out_hold 2s d_i_in 0.1 d_i_out 0.1 d_d_in 0.01 d_d_out 0.01", context());
     let full = [100, 0, 0];
@@ -152,7 +152,7 @@ fn may_drop_every_arrival_at_the_threshold() {
         assert_eq!(seen, verdict, "{class} {waiting:?}");
         let mut plain = Bench::new("bio ecn", context());
         assert_eq!(arrive(&mut plain, 0.0, packet, waiting, 0.9), Verdict::Pass);
-        assert_eq!(probabilities(&bench), probabilities(&plain), "the steps still run");
+        assert_eq!(probabilities(&bench), probabilities(&plain), "the steps are the same");
     }
 }
 
@@ -177,7 +177,7 @@ fn thresholds_follow_one_another_and_may_be_in_bytes() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn inconsistent_values_are_refused() {
     for (spec, key) in [
         ("bio min_in 101p", "bio.min_in"),
         ("bio max_out 10p min_out 20p", "bio.min_out"),

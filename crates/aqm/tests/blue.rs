@@ -76,7 +76,7 @@ fn the_threshold_may_be_in_bytes_and_an_arrival_that_overflows_counts_once() {
         bench.arrive(at(1.0), &packet(1000), &queue, &[0.9]);
         assert_eq!(bench.probe("p"), 0.0, "{l}");
         let queue = bench.queue_bytes(above);
-        // The step comes before the test.
+        // The step precedes the random test.
         assert_eq!(bench.arrive(at(1.0), &packet(1000), &queue, &[0.4]), Verdict::Drop(Cause::Early));
         overflow(&mut bench, at(1.5));
         assert_eq!(bench.probe("p"), 1.0, "{l}");
@@ -87,7 +87,7 @@ fn the_threshold_may_be_in_bytes_and_an_arrival_that_overflows_counts_once() {
 }
 
 #[test]
-fn marks_what_can_be_marked() {
+fn ecn_capable_packets_are_marked() {
     let mut bench = Bench::new("blue ecn d1 1", context());
     overflow(&mut bench, at(0.0));
     let queue = bench.queue(0);
@@ -95,7 +95,7 @@ fn marks_what_can_be_marked() {
     assert_eq!(bench.arrive(at(0.0), &packet(1000), &queue, &[0.5]), Verdict::Drop(Cause::Early));
 }
 
-/// The timers that come due until `end`.
+/// The timers that expire until `end`.
 fn wait(bench: &mut Bench, end: f64) {
     while bench.aqm.next_timer().is_some_and(|due| due <= at(end)) {
         bench.tick(&bench.queue(0));
@@ -114,7 +114,7 @@ fn an_idle_link_may_repeat_the_step_down() {
         near(bench.probe("p"), 0.48, "the event itself");
         wait(&mut bench, 2.95);
         near(bench.probe("p"), after, option);
-        // A packet that is dropped leaves the link idle, one that is let in does not.
+        // A dropped packet leaves the link idle, an accepted one does not.
         let queue = bench.queue(0);
         bench.arrive(at(2.95), &packet(1000), &queue, &[0.0]);
         wait(&mut bench, 3.049);
@@ -126,7 +126,7 @@ fn an_idle_link_may_repeat_the_step_down() {
     }
 }
 
-/// Reached just before the link falls idle, p = 1 must not last forever: nothing would be sent again.
+/// If p reaches 1 just before the link becomes idle, it must decrease, or no packet would ever be sent again.
 #[test]
 fn a_link_that_drops_everything_recovers() {
     let mut bench = Bench::new("blue d1 1 d2 0.02", context());

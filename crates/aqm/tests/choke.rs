@@ -1,4 +1,4 @@
-//! CHOKe: its vectors on a queue that really holds packets, and each of its rules by hand.
+//! CHOKe: its vectors on a queue that contains packets, and each of its rules by hand.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Aqm, Cause, Class, Contents, Ecn, FlowId, PacketView, QueueView, Stream, Time, Verdict};
@@ -34,7 +34,7 @@ fn of(flow: u32) -> PacketView {
     packet(1000).with_flow(FlowId(flow))
 }
 
-/// An arrival that draws `numbers`; the queue obeys.
+/// An arrival that draws `numbers`; the queue executes the verdict.
 fn arrive(aqm: &mut dyn Aqm, line: &mut Line, packet: PacketView, numbers: &[f64]) -> Verdict {
     let mut rng = Scripted::new(numbers);
     aqm.on_offered(Time(1), &packet, &line.view());
@@ -50,7 +50,7 @@ fn arrive(aqm: &mut dyn Aqm, line: &mut Line, packet: PacketView, numbers: &[f64
     verdict
 }
 
-/// CHOKe whose average is the queue, past the idle start.
+/// CHOKe whose average is the queue, on a busy link.
 fn choke(options: &str) -> Bench {
     let mut bench = Bench::new(&format!("choke w_q 1 min_th 2p max_th 4p max_p 0.5 {options}"), context());
     bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
@@ -65,7 +65,7 @@ fn v1_run() {
         let flow = u32::from(row.word("flow").as_bytes()[0] - b'A');
         let q = line.0.len() as f64;
         row.check("q = avg", q);
-        // The middle of the numbers that pick this position.
+        // The middle of the random numbers that select this position.
         let mut numbers: Vec<f64> = row.option("picked").map(|k| (k + 0.5) / q).into_iter().collect();
         numbers.extend(row.draws());
         let verdict = arrive(&mut *bench.aqm, &mut line, of(flow), &numbers);
@@ -85,7 +85,7 @@ fn v1_run() {
 
 /// V2: drops of a flow with half of the queue, where RED drops one in ten.
 #[test]
-fn v2_share_of_the_queue_is_share_of_the_drops() {
+fn v2_the_share_of_drops_is_the_share_of_the_queue() {
     let line = Line(vec![0, 1, 0, 1]);
     let mut rng = Stream::new(1, "choke");
     let trials = 100_000;
@@ -102,7 +102,7 @@ fn v2_share_of_the_queue_is_share_of_the_drops() {
     assert!((share - 0.55).abs() < 5.0 * (0.55 * 0.45 / f64::from(trials)).sqrt(), "{share}");
 }
 
-/// V3: a flow that is alone loses every arrival, and a packet that waits with it.
+/// V3: a single flow loses every arrival from min_th on, and a queued packet with it.
 #[test]
 fn v3_a_single_flow_stays_at_the_threshold() {
     let mut bench = choke("ecn");
@@ -112,7 +112,7 @@ fn v3_a_single_flow_stays_at_the_threshold() {
         let alone = of(0).with_ecn(Ecn::Ect0);
         let numbers: &[f64] = if before >= 2 { &[0.7] } else { &[] };
         let verdict = arrive(&mut *bench.aqm, &mut line, alone, numbers);
-        assert_eq!(matches!(verdict, Verdict::DropBoth { .. }), before >= 2, "not marked, not kept");
+        assert_eq!(matches!(verdict, Verdict::DropBoth { .. }), before >= 2, "dropped, although ECN-capable");
         assert!(line.0.len() <= 2);
     }
 }
@@ -156,7 +156,7 @@ fn several_candidates_are_compared_until_one_matches() {
 
 #[test]
 fn an_empty_queue_has_no_packet_to_compare_with() {
-    // The average remembers a queue that is gone.
+    // The average is above min_th although the queue is empty.
     let mut bench = Bench::new("choke w_q 0.5 min_th 2p max_th 8p", context());
     bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
     bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(10));

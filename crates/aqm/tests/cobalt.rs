@@ -1,4 +1,5 @@
-//! COBALT: its vectors, its options, and CAKE's function written out, over a million random steps.
+//! COBALT: its vectors, its options, and a comparison with a transcription of CAKE's function over a million
+//! random steps.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Ecn, PacketView, Random, Stream, Time, Verdict};
@@ -79,15 +80,15 @@ fn cobalt_spaces_and_relaxes() {
         assert!((ms_next(&bench) - due - 100.0 / f64::from(count).sqrt()).abs() < 1e-5);
         due = ms_next(&bench);
     }
-    // Below target: two falls are due 80 ms later (35.36 ms at 8, 37.80 ms at 7).
+    // Below target: 80 ms later count has decreased twice (after 35.36 ms at 8, and 37.80 ms at 7).
     assert_eq!(leave(&mut bench, due + 40.0, 5.0, packet(1000), &[]), Verdict::Pass);
     assert_eq!(bench.probe("dropping"), 0.0);
     assert_eq!(bench.probe("count"), 7.0);
     near(ms_next(&bench), due + 100.0 / 8f64.sqrt() + 100.0 / 7f64.sqrt(), "drop_next");
-    // An empty departure lets it fall by one at most.
+    // A departure from an empty queue decreases it by at most one.
     bench.aqm.on_idle(at((due + 500.0) / 1e3));
     assert_eq!(bench.probe("count"), 6.0);
-    // Long after, all are gone, and the next interval counts from there.
+    // After a long time count is 0, and the next interval begins at that time.
     assert_eq!(leave(&mut bench, due + 5000.0, 1.0, packet(1000), &[]), Verdict::Pass);
     assert_eq!((bench.probe("count"), ms_next(&bench)), (0.0, due + 5100.0));
 }

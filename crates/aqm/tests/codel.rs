@@ -1,4 +1,5 @@
-//! CoDel: its vectors, its options, and the RFC's loop written out, over a million random dequeues.
+//! CoDel: its vectors, its options, and a comparison with a transcription of the RFC's loop over a million
+//! random dequeues.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Aqm, Cause, Ecn, Limit, PacketView, Random, Spec, Stream, Time, Verdict};
@@ -6,19 +7,19 @@ use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;
 
-/// One head that has waited `sojourn` ms leaves at `now` ms, with plenty behind it.
+/// A head that has waited `sojourn` ms departs at `now` ms from a long queue.
 fn depart(bench: &mut Bench, now: f64, sojourn: f64, packet: PacketView) -> Verdict {
     let queue = bench.queue(50);
     let packet = packet.with_arrived(at((now - sojourn) / 1e3));
     bench.aqm.on_departure(at(now / 1e3), &packet, &queue, &mut Scripted::new(&[]))
 }
 
-/// Heads leave at `now` until one passes; how many were dropped.
+/// Heads depart at `now` until one passes; returns how many were dropped.
 fn drops(bench: &mut Bench, now: f64, sojourn: f64) -> u32 {
     let mut count = 0;
     while depart(bench, now, sojourn, packet(1000)) == Verdict::Drop(Cause::Early) {
         count += 1;
-        assert!(count < 1000, "no end at {now} ms");
+        assert!(count < 1000, "endless drops at {now} ms");
     }
     count
 }
@@ -80,7 +81,7 @@ fn codel_v3_newton_step() {
     }
 }
 
-/// The trap: `drop_next` moves only after the next head was seen above target.
+/// `drop_next` moves only after the next head was found above target, not at the drop itself.
 #[test]
 fn codel_moves_drop_next_only_after_the_next_head() {
     let mut bench = dropping("");
@@ -88,11 +89,11 @@ fn codel_moves_drop_next_only_after_the_next_head() {
     assert_eq!(depart(&mut bench, 1250.0, 4.0, packet(1000)), Verdict::Pass);
     assert_eq!((bench.probe("dropping"), bench.probe("count")), (0.0, 2.0));
     near(bench.probe("drop_next"), 1.2, "not moved");
-    // A mark moves it at once, and sends the packet.
+    // A mark moves it at once, and the marked packet is sent.
     let mut bench = dropping("");
     assert_eq!(depart(&mut bench, 1250.0, 8.0, ect(1000)), Verdict::Mark(Cause::Early));
     assert!((bench.probe("drop_next") * 1e3 - 1270.710678).abs() < 1e-5);
-    // The packet after the first drop goes, whatever is due.
+    // The packet after the first drop is sent, even if `drop_next` has been reached.
     let mut bench = Bench::new("codel interval 1ms", context());
     assert_eq!(drops(&mut bench, 1000.0, 0.0), 0);
     assert_eq!(drops(&mut bench, 1010.0, 8.0), 0);
@@ -120,7 +121,7 @@ fn codel_restarts_after_an_empty_queue() {
     near(bench.probe("first_above_time"), 1.4, "a new interval");
 }
 
-/// Dropping continues at the last rate if it begins again within 16 intervals of the last drop due.
+/// Dropping continues at the last rate if it starts again within 16 intervals after the last `drop_next`.
 #[test]
 fn codel_resumes_at_the_last_rate() {
     for (option, pause, count) in
@@ -140,7 +141,7 @@ fn codel_resumes_at_the_last_rate() {
     }
 }
 
-/// RFC 8289, section 5, word for word, with ECN as Linux has it.
+/// RFC 8289, section 5, transcribed, with Linux's ECN.
 #[derive(Default)]
 struct Rfc {
     target: u64,
@@ -232,7 +233,7 @@ impl Rfc {
     }
 }
 
-/// What a queue around the real one does at a departure: heads until one passes.
+/// A departure from a queue with the tested CoDel: heads are dropped until one passes.
 fn take(aqm: &mut dyn Aqm, link: &Bench, now: u64, queue: &mut Queue) -> (Option<PacketView>, u32, bool) {
     let mut dropped = 0;
     while let Some(p) = queue.pop_front() {
@@ -269,7 +270,7 @@ fn codel_equals_the_pseudocode_of_the_rfc() {
         let (mut ours, mut theirs) = (Queue::new(), Queue::new());
         let mut now = 1;
         for step in 0..2500 {
-            // Up to 12 packets wait; how long they wait hangs on how fast time goes.
+            // Up to 12 packets are queued; their delay depends on the time between steps.
             let pace = [0.2, 1.0, 1.0, 3.0][(step / 100) % 4];
             now += (draw(0.0, 2.0) * pace * MS as f64) as u64;
             if draw(0.0, 1.0) < 0.001 {
@@ -296,7 +297,7 @@ fn codel_equals_the_pseudocode_of_the_rfc() {
                     "lastcount" => f64::from(rfc.lastcount),
                     "first_above_time" => rfc.first_above_time as f64 * 1e-9,
                     "drop_next" => rfc.drop_next as f64 * 1e-9,
-                    other => panic!("what is {other}?"),
+                    other => panic!("unexpected {other}"),
                 };
                 assert_eq!(value, expected, "{place}: {name}");
             });

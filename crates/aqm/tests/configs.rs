@@ -1,4 +1,4 @@
-//! Typed configurations: the same algorithms as specs in words, refused for the same reasons.
+//! Typed configurations build the same algorithms as text specs, and are refused with the same errors.
 
 use crate::support::context;
 use sojourn_aqm::{
@@ -6,7 +6,7 @@ use sojourn_aqm::{
     drr, dualpi2, fq_codel, fq_pie, gkvq, ldc, pi, pi2, pie, red, rem, rio, units::Size,
 };
 
-/// What an algorithm does in random traffic.
+/// The decisions of an algorithm under random traffic.
 fn run(aqm: impl Aqm, spec: &str, link: Context) -> String {
     let spec = Spec::parse(spec).expect("a spec");
     let mut harness = Harness::around(Box::new(aqm), spec, link, 5);
@@ -14,36 +14,36 @@ fn run(aqm: impl Aqm, spec: &str, link: Context) -> String {
     format!("{:?}", harness.log)
 }
 
-fn in_words(spec: &str, link: Context) -> String {
+fn from_text(spec: &str, link: Context) -> String {
     run(Spec::parse(spec).and_then(|spec| spec.build(link)).expect("a spec"), spec, link)
 }
 
 #[test]
-fn a_configuration_is_its_spec_in_words() {
+fn a_configuration_equals_its_text_spec() {
     let link = context().with_link_rate(3_000_000);
     let target = Span::from_millis(2);
     let codel = codel::CoDel::new(codel::Config { target, ..Default::default() });
-    assert_eq!(run(codel.expect("valid"), "codel", link), in_words("codel target 2ms", link));
+    assert_eq!(run(codel.expect("valid"), "codel", link), from_text("codel target 2ms", link));
 
     let wanted =
         red::Config { min_th: Size::Packets(3.0), max_th: Some(Size::Packets(9.0)), ..Default::default() };
     let red = red::Red::new(wanted, &link).expect("valid");
-    assert_eq!(run(red, "red", link), in_words("red min_th 3p max_th 9p", link));
+    assert_eq!(run(red, "red", link), from_text("red min_th 3p max_th 9p", link));
 
     let wanted = pie::Config { delay: pie::Delay::Head, target, ..Default::default() };
     let pie = pie::Pie::new(wanted, &link).expect("valid");
-    assert_eq!(run(pie, "pie", link), in_words("pie delay head target 2ms", link));
+    assert_eq!(run(pie, "pie", link), from_text("pie delay head target 2ms", link));
 
     let control = pi2::Control { target, ..Default::default() };
     let pi2 = pi2::Pi2::new(pi2::Config { control, at: pi2::At::Arrival, ..Default::default() });
-    assert_eq!(run(pi2.expect("valid"), "pi2", link), in_words("pi2 target 2ms at arrival", link));
+    assert_eq!(run(pi2.expect("valid"), "pi2", link), from_text("pi2 target 2ms at arrival", link));
 }
 
 #[test]
-fn defaults_without_a_link_are_those_in_words() {
+fn defaults_without_a_link_equal_those_of_text_specs() {
     let link = context();
     let same = |aqm: Result<Box<dyn Aqm>, SpecError>, name: &str| {
-        assert_eq!(run(aqm.expect("valid"), name, link), in_words(name, link), "{name}");
+        assert_eq!(run(aqm.expect("valid"), name, link), from_text(name, link), "{name}");
     };
     same(avq::Avq::new(avq::Config::default(), &link).map(|aqm| Box::new(aqm) as _), "avq");
     same(ared::Ared::new(ared::Config::default(), &link).map(|aqm| Box::new(aqm) as _), "ared");
@@ -57,7 +57,7 @@ fn defaults_without_a_link_are_those_in_words() {
 }
 
 #[test]
-fn a_preset_is_typed_too() {
+fn presets_apply_to_typed_configurations() {
     let linux = codel::Config::under(Conventions::Linux);
     assert_eq!((linux.sqrt, linux.max_packet.0), (codel::Sqrt::Newton, 1514.0));
     let [ns2, ns2_2001] = [Conventions::Ns2, Conventions::Ns2_2001].map(red::Config::under);
@@ -93,7 +93,7 @@ fn values_refused_in_a_spec_are_refused_in_a_configuration() {
     let config = codel::Config { interval: Span::ZERO, ..Default::default() };
     let typed = refused(codel::CoDel::new(config));
     assert_eq!(format!("codel.{typed}"), refused(Spec::parse("codel interval 0s").map(|_| ())));
-    // Of a configuration inside another, too.
+    // The same for a configuration inside another one.
     let codel = codel::Config { interval: Span::ZERO, ..Default::default() };
     let config = fq_codel::Config { codel, ..Default::default() };
     assert!(refused(fq_codel::FlowQueues::codel(config, &link)).starts_with("interval = "));
@@ -104,5 +104,5 @@ fn values_refused_in_a_spec_are_refused_in_a_configuration() {
 fn an_error_names_the_algorithm_that_refuses() {
     let words = |text: &str| refused(Spec::parse_any(text).and_then(|spec| spec.schedule(context())));
     assert!(words("prio aqm_0 (red min_th 9p max_th 3p)").starts_with("red.max_th is not above min_th"));
-    assert!(words("prio classes 2 aqm_5 codel").starts_with("prio.aqm_5 is for a class that is not there"));
+    assert!(words("prio classes 2 aqm_5 codel").starts_with("prio.aqm_5 is for a class that does not exist"));
 }

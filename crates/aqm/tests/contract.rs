@@ -1,4 +1,4 @@
-//! What every algorithm must hold, checked over the whole registry: a new one is covered by being listed.
+//! The contract of algorithms, checked over the whole registry: a new algorithm is tested once it is listed.
 
 use crate::support::{context, table};
 use sojourn_aqm::conformance::{Event, Harness};
@@ -14,8 +14,7 @@ use std::sync::{
 
 const WEEK: Span = Span(604_800_000_000_000);
 
-/// Everything that can be checked about one spec: how it reads, and what the algorithm does in ordinary
-/// and extreme places.
+/// Check one spec: its canonical form, and the algorithm on ordinary and on extreme links.
 pub(crate) fn check(spec: &str) {
     reads_back(spec);
     for context in contexts() {
@@ -33,12 +32,12 @@ pub(crate) fn harness_of(spec: &str, context: Context, seed: u64) -> Result<Harn
     Harness::new(Spec::parse(spec)?, context, seed)
 }
 
-/// No rule was broken.
+/// Assert that no rule was violated.
 pub(crate) fn unbroken(spec: &str, harness: &Harness) {
     assert!(harness.violations.is_empty(), "{spec}: {:?}", harness.violations);
 }
 
-/// Links and limits from the ordinary to the absurd.
+/// Links and limits from ordinary to extreme.
 pub(crate) fn contexts() -> Vec<Context> {
     let ordinary = context().with_limit(Limit::Packets(1000)).with_ecn(true);
     vec![
@@ -81,7 +80,7 @@ fn a_clone_continues(spec: &str, harness: &Harness) {
     let mut copy = original.clone();
     original.run(300, 0.5);
     let after = original.log.clone();
-    original.run(300, 0.5); // the copy must not notice
+    original.run(300, 0.5); // must not change the copy
     copy.run(300, 0.5);
     assert_eq!(copy.log, after);
     unbroken(spec, &original);
@@ -101,7 +100,7 @@ fn time_may_stop_or_jump(spec: &str, harness: &Harness) {
     unbroken(spec, &harness);
 }
 
-/// An algorithm that is asked about every packet, whatever it says, and never in one call.
+/// An algorithm that is called for every packet, even for hooks that it omits, and never with `on_fit`.
 struct AllHooks(Box<dyn Aqm>);
 
 impl Aqm for AllHooks {
@@ -181,7 +180,7 @@ impl Contents for Watched {
     }
 }
 
-/// An algorithm in front of a queue whose contents are watched.
+/// An algorithm with a queue whose contents count the reads.
 struct Reader(Box<dyn Aqm>, Arc<Watched>);
 
 impl Aqm for Reader {
@@ -226,8 +225,9 @@ fn reads_of(spec: &str, aqm: Box<dyn Aqm>, context: Context) -> u32 {
     watched.0.load(Ordering::Relaxed)
 }
 
-/// The specs with every flag and word; an algorithm without the marker reads contents under one of them at
-/// least, or it would lack the marker. Seen to fail: RIO with the marker, Blue without.
+/// The specs with every flag and every word of a choice. An algorithm without the marker reads the contents
+/// with at least one of them; otherwise it should have the marker. Seen to fail: RIO with the marker, Blue
+/// without.
 #[test]
 fn algorithms_have_the_marker_if_they_never_read_contents() {
     for algorithm in registry::ALGORITHMS {
@@ -288,7 +288,7 @@ fn documented_examples_satisfy_the_contract() {
     }
 }
 
-/// A contract is worth nothing if nothing happens: in overload every algorithm but DropTail signals.
+/// The contract is tested only if there are signals: under overload every algorithm except DropTail signals.
 #[test]
 fn overload_is_signalled() {
     for algorithm in registry::ALGORITHMS {
@@ -321,7 +321,7 @@ fn every_parameter_is_described() {
             let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             assert!(param.name.chars().all(snake), "{place} is not in snake case");
             assert!(!QUEUE_WORDS.contains(&param.name), "{place} is a word of the queue");
-            assert!(algorithm.params[..i].iter().all(|p| p.name != param.name), "{place} stands twice");
+            assert!(algorithm.params[..i].iter().all(|p| p.name != param.name), "{place} is listed twice");
             assert!(param.doc.len() > 10 && !param.doc.ends_with('.'), "{place}: doc {:?}", param.doc);
             assert!(!param.source.is_empty(), "{place} has no source");
             assert_ne!(param.tc, Some(""), "{place}");
@@ -332,15 +332,13 @@ fn every_parameter_is_described() {
             }
             match param.default {
                 DefaultValue::Value(word) => fits(algorithm, param, word),
-                DefaultValue::Derived(text) => assert!(text.len() > 5, "{place}: derived from what?"),
+                DefaultValue::Derived(text) => {
+                    assert!(text.len() > 5, "{place}: the derivation is not described")
+                }
             }
             if let Some(word) = param.ns2 {
                 fits(algorithm, param, word);
-                assert_ne!(
-                    param.default,
-                    DefaultValue::Value(word),
-                    "{place}: ns-2's value is no difference"
-                );
+                assert_ne!(param.default, DefaultValue::Value(word), "{place}: ns-2's value is the default");
             }
         }
         for probe in algorithm.probes {
@@ -349,8 +347,7 @@ fn every_parameter_is_described() {
     }
 }
 
-/// A default that changes also changes results: each stands in a table made by hand from the sources,
-/// too.
+/// A changed default changes results: each is compared with a table compiled by hand from the sources.
 #[test]
 fn defaults_are_those_of_the_table() {
     let table = table("defaults");
@@ -377,14 +374,14 @@ fn defaults_are_those_of_the_table() {
     assert_eq!(listed.len(), all.count());
 }
 
-/// `word` may be written for `param`, and reads back as itself.
+/// `word` is allowed for `param`, and prints as itself.
 fn fits(algorithm: &Algorithm, param: &Param, word: &str) {
     reads_back(&format!("{} {} {word}", algorithm.name, param.name));
 }
 
-/// Setting every parameter to its own default changes nothing but the spelling.
+/// Setting every parameter to its default changes only the text of the spec.
 #[test]
-fn defaults_written_out_are_the_defaults() {
+fn a_spec_that_sets_all_defaults_equals_the_default() {
     for algorithm in registry::ALGORITHMS {
         let mut spec = algorithm.name.to_owned();
         for param in algorithm.params {
@@ -402,9 +399,9 @@ fn defaults_written_out_are_the_defaults() {
     }
 }
 
-/// A preset is the values of its column, written out.
+/// A preset equals a spec that sets the values of its column.
 #[test]
-fn a_preset_is_its_values_written_out() {
+fn a_preset_equals_a_spec_that_sets_its_values() {
     let run = |spec: &str, conventions| {
         let ordinary =
             context().with_conventions(conventions).with_ecn(true).with_limit(Limit::Packets(1000));
@@ -441,7 +438,7 @@ fn every_algorithm_is_documented() {
         assert!(!rows.is_empty(), "{name}: no differences at all?");
         for row in rows {
             assert!(row.len() == 4 && row.iter().all(|cell| !cell.is_empty()), "{name}: {row:?}");
-            assert!(!row[3].contains("implement"), "{name}: {row:?} is no reason");
+            assert!(!row[3].contains("implement"), "{name}: {row:?} is not a reason");
         }
         assert!(!algorithm.title.is_empty() && !algorithm.source.is_empty());
         if let Some(alias) = algorithm.alias_of {
@@ -466,7 +463,7 @@ fn an_alias_decides_as_its_target() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn inconsistent_values_are_refused() {
     for (spec, key) in [
         ("red min_th 15p max_th 15p", "red.max_th"),
         ("red min_th 15p max_th 45kB", "red.max_th"),

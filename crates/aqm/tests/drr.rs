@@ -19,7 +19,7 @@ fn drr_shares_bytes_by_weight() {
         drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("no packet is dropped"));
     }
     for _ in 0..2000 {
-        let (token, _) = drr.dequeue(Time::ZERO, &mut rng, &mut |_, _| {}).expect("plenty waits");
+        let (token, _) = drr.dequeue(Time::ZERO, &mut rng, &mut |_, _| {}).expect("packets are queued");
         let (class, size) = sizes[token.0 as usize];
         bytes[class as usize] += u64::from(size);
     }
@@ -45,6 +45,7 @@ fn drr_keeps_deficits_and_steals_from_the_longest() {
         0.0,
         &[(0, 0, 600, N), (0, 0, 600, N), (1, 1, 100, N), (1, 1, 100, N), (0, 0, 900, N)],
     );
-    // The second of class 0 leaves for class 1; class 0 is then the longest itself and is refused.
+    // The second packet of class 0 is dropped for that of class 1. Then class 0 itself is the longest, and
+    // its arrival is dropped.
     assert_eq!(outcomes, [(1, Outcome::Dropped(Cause::Overflow)), (4, Outcome::Dropped(Cause::Overflow))]);
 }

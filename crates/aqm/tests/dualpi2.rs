@@ -5,7 +5,7 @@ use crate::schedulers::build;
 use crate::support::{at, context, near};
 use sojourn_aqm::{Cause, Ecn, Limit, Outcome, Scheduler, Stream};
 
-/// p' as wanted, by one update with a C head of the delay that this takes; C is empty afterwards.
+/// A DualPI2 with this p', set by one update with the necessary delay of C's head; C is empty afterwards.
 fn dual(p_prime: f64, options: &str) -> Box<dyn Scheduler> {
     let mut dual = build(&format!("dualpi2 target 0s t_update 10ms alpha 0 beta 1 {options}"), context());
     enqueue(&mut *dual, 10.0 - p_prime, &[(0, 0, 1000, Ecn::Ect0)]);
@@ -39,15 +39,16 @@ fn dualpi2_v3_ramp_of_the_scalable_queue() {
         assert!(below < 0.0 || leave("", 5, delay, below), "{delay}");
         assert!(above > 1.0 || !leave("", 5, delay, above), "{delay}");
     }
-    assert!(!leave("", 1, 0.1, 0.0), "only one waits behind it");
+    assert!(!leave("", 1, 0.1, 0.0), "only one packet is queued behind it");
     assert!(leave("", 2, 0.1, 0.999));
     assert!(leave("th_len 0p", 1, 0.1, 0.999));
     assert!(!leave("min_th 1ms range 0s", 5, 0.000999, 0.0) && leave("min_th 1ms range 0s", 5, 0.001, 0.999));
 }
 
 #[test]
-fn dualpi2_signals_each_class_its_way() {
-    // L: k p' by one draw. C: p'^2 by two, marked below p_c_max, dropped above or without ECN.
+fn dualpi2_signals_classic_and_scalable_packets_differently() {
+    // L: k p' with one random number. C: p'^2 with two, marked below p_c_max, dropped above it or without
+    // ECN.
     for (p_prime, ecn, numbers, outcome) in [
         (0.2, Ecn::Ect1, &[0.399][..], Some(EARLY_MARK)),
         (0.2, Ecn::Ect1, &[0.401], None),

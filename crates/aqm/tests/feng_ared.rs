@@ -4,9 +4,9 @@ use crate::contract;
 use crate::support::{Bench, at, context, near, packet, table};
 use sojourn_aqm::{Cause, Spec};
 
-const PAPER: &str = "feng_ared min_th 5kB max_th 15kB w_q 1"; // in bytes, to give avg its decimals
+const PAPER: &str = "feng_ared min_th 5kB max_th 15kB w_q 1"; // in bytes, for the decimals of avg
 
-/// The average is 0 for the first arrival, which divides max_p once.
+/// The average is 0 at the first arrival, which divides max_p once.
 fn begin(spec: &str) -> Bench {
     let mut bench = Bench::new(spec, context());
     assert_eq!(bench.probe("status"), 0.0);
@@ -21,7 +21,7 @@ fn see(bench: &mut Bench, avg: f64) {
 }
 
 #[test]
-fn v1_a_threshold_that_is_crossed_moves_max_p() {
+fn v1_crossing_a_threshold_changes_max_p() {
     let mut bench = begin(&format!("{PAPER} max_p 0.3"));
     assert_eq!(bench.probe("status"), -1.0);
     for row in table("feng_ared_v1").rows() {
@@ -33,10 +33,10 @@ fn v1_a_threshold_that_is_crossed_moves_max_p() {
 }
 
 #[test]
-fn v2_overflows_and_idle_periods_move_max_p() {
+fn v2_overflows_and_idle_periods_change_max_p() {
     let mut bench = begin(&format!("{PAPER} trigger overflow_idle alpha 3 beta 2"));
     for row in table("feng_ared_v2").rows() {
-        see(&mut bench, 20.0); // thresholds do not matter
+        see(&mut bench, 20.0); // thresholds have no effect
         match row.word("event") {
             "overflow" => {
                 let queue = bench.queue(100);

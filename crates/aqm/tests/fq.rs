@@ -21,11 +21,12 @@ fn fq_v1_rounds_with_new_flows_first() {
         assert!(enqueue(&mut *fq, 0.0, &arrivals).is_empty());
         assert_eq!(lists(&*fq), (3.0, 0.0));
         if turn == "below_zero" {
-            // A's credit of 0 is still a turn: a second packet.
+            // A's turn continues at a credit of 0: a second packet.
             assert_eq!(order(&mut *fq), [0, 1, 3, 4, 5, 2]);
             continue;
         }
-        // Who, and how long the two lists are after it (new, old), as the vector's rows have it.
+        // The departing packet, and the lengths of the two lists (new, old) after it, as in the vector's
+        // rows.
         for (token, new, old) in
             [(0, 3.0, 0.0), (3, 2.0, 1.0), (4, 2.0, 1.0), (5, 1.0, 2.0), (1, 0.0, 3.0), (2, 0.0, 2.0)]
         {
@@ -42,16 +43,16 @@ fn fq_v2_an_emptied_new_flow_passes_through_the_old_list() {
     let mut fq = build("fq_codel", context());
     enqueue(&mut *fq, 0.0, &[(A, 0, 100, N), (B, 0, 1000, N), (B, 0, 1000, N), (B, 0, 1000, N)]);
     assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(0));
-    assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(1)); // A was found empty: old
+    assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(1)); // A was found empty: it moves to the old list
     assert_eq!(lists(&*fq), (1.0, 1.0));
-    // A comes back, but is not new again: B's turn first.
+    // A becomes active again, but is not new: B has its turn first.
     enqueue(&mut *fq, 0.0, &[(A, 0, 100, N)]);
     assert_eq!(lists(&*fq), (1.0, 1.0));
     assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(2));
 }
 
 #[test]
-fn fq_v3_the_longest_loses_from_its_head() {
+fn fq_v3_the_longest_queue_is_dropped_at_its_head() {
     let arrivals = [(A, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (THIRD, 0, 4500, N)];
     let overflow = |token| (token, Outcome::Dropped(Cause::Overflow));
     let limit = context().with_limit(Limit::Packets(4));
@@ -66,7 +67,7 @@ fn fq_v3_the_longest_loses_from_its_head() {
     assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(4)], "FQ-PIE refuses the arrival");
 }
 
-/// One flow in excess is signalled, the sparse one is not, and is sent at once.
+/// A flow above its share is signalled; a sparse one is not, and is sent at once.
 #[test]
 fn fq_signals_only_flows_that_fill_their_queue() {
     for (spec, ecn) in [("fq_codel", N), ("fq_codel", Ecn::Ect0), ("fq_pie", N), ("fq_pie", Ecn::Ect0)] {

@@ -1,4 +1,4 @@
-//! FRED: its vectors, its two forms, and that it forgets.
+//! FRED: its vectors, its two forms, and the deletion of records.
 
 use crate::contract;
 use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
@@ -9,7 +9,7 @@ fn of(name: &str) -> PacketView {
     packet(1000).with_flow(FlowId(name.bytes().map(u32::from).sum()))
 }
 
-/// A queue under FRED that holds what it lets in.
+/// A queue with FRED that holds the accepted packets.
 struct Queue {
     bench: Bench,
     waiting: u32,
@@ -72,7 +72,7 @@ fn v1_and_v2_base_form() {
 fn v3_many_flow_form() {
     let mut queue = Queue::new("fred w_q 1 min_th 2p max_th 4p max_p 0.5 min_q 2p many_flow");
     table("fred_v3").rows().for_each(|row| queue.row(&row));
-    // With the base form's rules kept, no packet is admitted from max_th on.
+    // With the base form's rules, no packet is accepted from max_th on.
     let mut queue = Queue::new("fred w_q 1 min_th 2p max_th 4p max_p 0.5 min_q 2p many_flow blocks_bc");
     for flow in ["A", "B", "C", "D"] {
         assert_eq!(queue.arrive(&of(flow), &[]), Verdict::Pass);
@@ -88,8 +88,9 @@ fn marks_only_at_random() {
         assert_eq!(queue.arrive(&capable(flow), &[]), Verdict::Pass);
     }
     assert_eq!(queue.arrive(&capable("B"), &[0.0]), Verdict::Pass); // p_b = 0
-    assert_eq!(queue.arrive(&capable("C"), &[]), Verdict::Pass); // has less than its share
-    // p_b = 1/2, and two packets since: certain, but at random. A drop does not count as let in, a mark does.
+    assert_eq!(queue.arrive(&capable("C"), &[]), Verdict::Pass); // below its share
+    // p_b = 1/2, and two packets since the last signal: p_a = 1, cause early. A marked packet counts as
+    // queued, a dropped one does not.
     let mut other = Queue { bench: Bench { aqm: queue.bench.aqm.clone(), ..queue.bench }, waiting: 6 };
     assert_eq!(other.arrive(&of("B"), &[0.9]), Verdict::Drop(Cause::Early));
     assert_eq!((other.bench.probe("qlen_i"), other.bench.probe("avg")), (3.0, 6.0));
@@ -112,7 +113,11 @@ fn a_flow_without_packets_is_removed_with_its_strikes() {
     }
     assert_eq!(queue.bench.probe("strike_i"), 5.0);
     queue.depart(&of("A"));
-    assert_eq!(queue.arrive(&of("A"), &[]), Verdict::Drop(Cause::FlowLimit), "strikes: one packet is enough");
+    assert_eq!(
+        queue.arrive(&of("A"), &[]),
+        Verdict::Drop(Cause::FlowLimit),
+        "with strikes, one queued packet suffices"
+    );
     queue.depart(&of("A"));
     assert_eq!(queue.bench.probe("n_active"), 0.0);
     assert_eq!(queue.arrive(&of("A"), &[]), Verdict::Pass);
@@ -125,12 +130,12 @@ fn victims_of_an_overflow_leave_the_counts() {
     for flow in ["A", "A", "B"] {
         assert_eq!(queue.arrive(&of(flow), &[]), Verdict::Pass);
     }
-    // The arrival itself: nothing changes.
+    // The victim is the arrival: nothing changes.
     let full = queue.bench.queue(3);
     queue.bench.aqm.on_offered(at(0.0), &of("A"), &full);
     queue.bench.aqm.on_drop(at(0.0), &of("A"), Cause::Overflow, &full);
     assert_eq!(queue.bench.probe("n_active"), 2.0);
-    // Waiting packets: they are gone.
+    // The victims are queued packets: they are no longer counted.
     queue.bench.aqm.on_offered(at(0.0), &of("B"), &full);
     for (victim, left, active) in [("A", 2, 2.0), ("A", 1, 1.0), ("B", 0, 0.0)] {
         queue.bench.aqm.on_drop(at(0.0), &of(victim), Cause::Overflow, &queue.bench.queue(left));
@@ -158,7 +163,7 @@ fn thresholds_follow_the_buffer_and_each_other() {
 }
 
 #[test]
-fn a_refused_sender_does_not_stop_the_decay_of_an_idle_link() {
+fn drops_at_an_idle_link_do_not_stop_the_decay() {
     // 10 Mbit/s: a packet takes 0.8 ms. Arrivals every 0.1 ms at avg = 8 >= max_th are all dropped, until avg
     // < 6.
     let mut queue = Queue::new("fred w_q 0.1 min_th 3p max_th 6p");
@@ -173,13 +178,13 @@ fn a_refused_sender_does_not_stop_the_decay_of_an_idle_link() {
         assert_eq!(queue.bench.arrive(now, &of("B"), &empty, &[]), Verdict::Drop(Cause::Forced), "{step}");
         queue.bench.aqm.on_idle(now);
     }
-    // After three packet times: 8 x 0.9^3 = 5.83, and the packet that is let in counts itself.
+    // After three packet times: 8 x 0.9^3 = 5.83, and the accepted packet counts itself.
     assert_eq!(queue.bench.arrive(at(1.0024), &of("B"), &empty, &[]), Verdict::Pass);
     near(queue.bench.probe("avg"), 0.9 * 8.0 * 0.729 + 0.1, "avg");
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn inconsistent_values_are_refused() {
     for (spec, key) in [
         ("fred min_th 10p max_th 10p", "fred.max_th"),
         ("fred min_th 10p max_th 10kB", "fred.max_th"),

@@ -27,12 +27,12 @@ fn cases(number: u32) -> ProptestConfig {
     }
 }
 
-/// From `low` to `high`, every order of magnitude as likely as another.
+/// From `low` to `high`, with equal probability of each order of magnitude.
 fn magnitude(low: f64, high: f64) -> impl Strategy<Value = f64> + Clone {
     (libm::log(low)..=libm::log(high)).prop_map(move |x| libm::exp(x).clamp(low, high))
 }
 
-/// A value that is in the parameter's range, its ends included where they belong to it.
+/// A value in the parameter's range, with the ends that belong to it.
 fn value(param: &'static Param) -> BoxedStrategy<String> {
     let range = param.range;
     let (low, high) = (range.min.max(0.0), range.max.min(1e6));
@@ -45,7 +45,7 @@ fn value(param: &'static Param) -> BoxedStrategy<String> {
     let with = |low: f64, high: f64, units: &'static [(&'static str, f64)]| {
         (magnitude(low, high), select(units))
             .prop_map(move |(x, (unit, factor))| {
-                // In range as it is, else the nearest end, else just beside it.
+                // The value itself if it is in the range, else the nearest end, or a value next to that.
                 let near = [x * factor, range.min, range.max, range.min * 1.001, range.max * 0.999];
                 let x = near.into_iter().find(|x| x.is_finite() && range.holds(*x)).unwrap_or(1.0);
                 format!("{}{unit}", x / factor)
@@ -103,7 +103,7 @@ fn links() -> impl Strategy<Value = Context> {
     )
 }
 
-/// What happens to a queue.
+/// An event at a queue.
 #[derive(Clone, Debug)]
 enum Step {
     Wait(u64),
@@ -111,8 +111,8 @@ enum Step {
     Depart(u8),
 }
 
-/// Packets of tiny and huge sizes, alone and in bursts, of few or of very many flows; time that stops
-/// or jumps by a week. A flow has one codepoint and one class, so that a scheduler has one queue for it.
+/// Packets of very small and very large sizes, alone and in bursts, of few or many flows; time that stops or
+/// jumps by a week. A flow has one codepoint and one class, so that a scheduler has one queue for it.
 fn traffic() -> impl Strategy<Value = Vec<Step>> {
     let size = prop_oneof![
         4 => select(vec![1u32, 40, 576, 1000, 1500, 9000, 65_536]),
@@ -204,7 +204,7 @@ proptest! {
     }
 }
 
-/// A valid spec with a few characters changed, taken out or put in.
+/// A valid spec with a few characters changed, removed or inserted.
 fn misspelt() -> impl Strategy<Value = String> {
     let entries =
         registry::ALGORITHMS.iter().copied().chain(registry::SCHEDULERS.iter().map(|s| &s.algorithm));
@@ -230,7 +230,7 @@ fn misspelt() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(cases(100_000))]
 
-    /// What is still accepted reads back as itself; what is not says where and what is allowed.
+    /// An accepted text has a canonical form that reads back; an error has the place and the allowed values.
     #[test]
     fn misspelt_specs_are_read_or_refused(text in misspelt()) {
         for parse in [Spec::parse as fn(&str) -> Result<Spec, _>, Spec::parse_scheduler] {

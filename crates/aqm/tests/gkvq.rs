@@ -1,4 +1,4 @@
-//! The virtual queue of Gibbens and Kelly: the vectors of the reference model, and what each option does.
+//! The virtual queue of Gibbens and Kelly: the vectors of the reference model, and each option.
 
 use crate::support::{Bench, Scripted, at, context, ect, link, near, packet, table};
 use sojourn_aqm::{Cause, Limit, Verdict};
@@ -42,7 +42,7 @@ fn v2_marks_departures_until_empty() {
             row.check("VQ after", bench.probe("vq") / 1000.0);
             row.check("flag", bench.probe("flag"));
         }
-        // What ns-2 does next: the departure at once drains for the second that the queue was empty.
+        // ns-2: the departure at the same time drains for the second in which the queue was empty.
         bench.aqm.on_departure(at(3.0), &ect(700), &queue, &mut Scripted::new(&[]));
         near(bench.probe("vq"), if stale == "on" { 0.0 } else { 1000.0 }, "VQ");
     }

@@ -8,7 +8,7 @@ fn link(bytes_per_second: u64) -> Context {
     context().with_link_rate(8 * bytes_per_second).with_limit(Limit::Bytes(120_000))
 }
 
-/// An interval in which `bytes` arrive and at whose end `queue` bytes wait.
+/// An interval in which `bytes` arrive and at whose end `queue` bytes are queued.
 fn interval(bench: &mut Bench, bytes: u32, queue: u64) {
     bench.aqm.on_offered(sojourn_aqm::Time(0), &packet(bytes), &bench.queue_bytes(queue));
     bench.tick(&bench.queue_bytes(queue));
@@ -17,7 +17,7 @@ fn interval(bench: &mut Bench, bytes: u32, queue: u64) {
 #[test]
 fn v1_drop_function() {
     for row in table("ldc_v1").rows() {
-        // Averages without memory; targets of 1000 bytes and of the rate itself.
+        // Averages with a weight of 1; targets of 1000 bytes and of the rate itself.
         let mut bench = Bench::new("ldc d_target 1s tau 1s r_target 1 w_q 1 w_r 1", link(1000));
         interval(&mut bench, (row.number("R ratio") * 1e3) as u32, (row.number("Q ratio") * 1e3) as u64);
         row.check("P_drop", bench.probe("p"));
@@ -60,7 +60,7 @@ fn v3_short_intervals_on_a_slow_link() {
 }
 
 #[test]
-fn weights_exponent_and_targets_are_free() {
+fn weights_exponent_and_targets_are_parameters() {
     // Both at half their targets; each part by hand.
     for (options, p) in [
         ("w_d 1", 0.125),
@@ -96,7 +96,7 @@ fn overflowing_arrivals_count_as_load_of_one_interval() {
 }
 
 #[test]
-fn marks_what_can_be_marked() {
+fn ecn_capable_packets_are_marked() {
     let mut bench = Bench::new("ldc ecn tau 1s w_r 1 w_d 0", link(1000));
     interval(&mut bench, 5000, 0);
     let queue = bench.queue(0);

@@ -1,4 +1,4 @@
-//! Tests of the algorithms from outside: one binary, one module a file.
+//! Tests of the algorithms through their public interface: one binary, one module per file.
 
 mod ared;
 mod avq;

@@ -87,14 +87,14 @@ fn a_sliding_window_marks_the_excess() {
     for (share, expected) in seen.iter().map(|n| f64::from(*n) / 180_000.0).zip([0.25, 0.25, 0.5]) {
         assert!((share - expected).abs() < 5.0 * (0.25f64 / 180_000.0).sqrt(), "{seen:?}");
     }
-    // Below the committed rate nothing is drawn.
+    // Below the committed rate no random number is drawn.
     assert_eq!(marker.mark(at(1e6), 4, RED, &mut Scripted::new(&[])), GREEN);
 }
 
 #[test]
 fn colour_aware_markers_never_promote() {
     for (class_in, single, double) in [
-        // What the buckets hold after a packet of 100 bytes: (committed, excess), (committed, peak).
+        // The tokens after a packet of 100 bytes: (committed, excess), (committed, peak).
         (GREEN, (GREEN, (900.0, 1000.0)), (GREEN, (900.0, 900.0))),
         (YELLOW, (YELLOW, (1000.0, 900.0)), (YELLOW, (1000.0, 900.0))),
         (RED, (RED, (1000.0, 1000.0)), (RED, (1000.0, 1000.0))),
@@ -110,7 +110,8 @@ fn colour_aware_markers_never_promote() {
         let mut blind = TrTcm::new(8000, 1000, 8000, 1000, false);
         assert_eq!(blind.mark(at(0.0), 100, class_in, none), GREEN);
     }
-    // A green packet that the committed bucket cannot take is yellow; a yellow one never uses that bucket.
+    // A green packet for which the committed bucket has too few tokens is yellow; a yellow one never uses
+    // that bucket.
     let mut marker = SrTcm::new(8000, 50, 1000, true);
     assert_eq!(mark(&mut marker, 0.0, 100), YELLOW);
     let mut marker = SrTcm::new(8000, 1000, 50, true);
@@ -127,12 +128,12 @@ fn a_packet_larger_than_the_bucket_is_never_in_profile() {
 }
 
 #[test]
-fn time_may_stop_jump_or_run_backwards() {
+fn time_may_stop_jump_or_go_back() {
     let mut marker = TokenBucket::new(rate(1000), 1000);
     assert_eq!(mark(&mut marker, 10.0, 1000), GREEN);
     assert_eq!(mark(&mut marker, 10.0, 1), YELLOW);
     assert_eq!(mark(&mut marker, 5.0, 1), YELLOW);
-    assert_eq!(mark(&mut marker, 10.0, 1), YELLOW, "the same five seconds do not count twice");
+    assert_eq!(mark(&mut marker, 10.0, 1), YELLOW, "the same five seconds add tokens only once");
     assert_eq!(mark(&mut marker, 10.001, 1), GREEN);
     let mut extreme = TokenBucket::new(u64::MAX, u64::MAX);
     let end = Time(u64::MAX);
@@ -145,7 +146,7 @@ fn time_may_stop_jump_or_run_backwards() {
     assert!(window.rate().is_finite());
 }
 
-/// Over a long time as many bytes are in profile as were promised, to the byte.
+/// Over a long time the bytes in profile are those of the committed rate, to the byte.
 #[test]
 fn no_token_is_lost_to_rounding() {
     let mut marker = TokenBucket::new(21_000, 1313); // 2625 bytes/s

@@ -5,7 +5,7 @@ use crate::schedulers::build;
 use crate::support::{at, context, packet};
 use sojourn_aqm::{Cause, Class, Limit, Outcome, Stream, Token};
 
-/// A class with fq_codel inside is served by the weights between classes, and its flows fairly within.
+/// The weights divide the bytes between classes; inside a class, fq_codel divides them equally between flows.
 #[test]
 fn a_class_may_have_a_scheduler() {
     let roomy = context().with_limit(Limit::Packets(10_000));
@@ -49,7 +49,7 @@ fn a_scheduler_of_a_class_frees_space() {
 /// Six class numbers are two classes of three precedences: AF1 yellow is 1, AF2 green 3.
 #[test]
 fn class_numbers_hold_precedences() {
-    // Each green packet passes BIO; yellow ones and red ones are dropped once one waits.
+    // BIO passes every green packet; yellow and red ones are dropped while one is queued.
     let bio = "bio max_in 100p min_in 50p max_out 0.5p min_out 0.4p d_i_out 1";
     let mut prio = build(&format!("prio classes 2 precedences 3 aqm ({bio})"), context());
     let mut drops = Vec::new();
@@ -58,7 +58,8 @@ fn class_numbers_hold_precedences() {
         let view = packet(100).with_class(Class(class));
         prio.enqueue(at(0.0), Token(i as u64), &view, &mut rng, &mut |token, _| drops.push(token.0));
     }
-    // The first of the others raises p, it meets 0 itself; 9 is one more of the last class, green.
+    // The first yellow packet passes with p = 0 and then increases p; number 9 is beyond the last class: a
+    // green packet of it.
     assert_eq!(drops, [4, 5]);
     assert_eq!(order(&mut *prio), [0, 1, 6, 2, 3, 7, 8]);
 }

@@ -1,4 +1,4 @@
-//! NLRED: its vectors, and where its gentle line begins.
+//! NLRED: its vectors, and the start of its gentle line.
 
 use crate::contract;
 use crate::support::{Bench, at, context, near, packet, table};
@@ -8,7 +8,7 @@ use sojourn_aqm::{Cause, Spec, Verdict};
 fn v1_squares_the_line() {
     for row in table("nlred_v1").rows() {
         for (algorithm, column) in [("red", "RED p_b"), ("nlred", "NLRED p_b")] {
-            // A packet of the table is 10 MB here, to give avg its digits.
+            // A packet of the table is 10 MB here, for the digits of avg.
             let mut bench =
                 Bench::new(&format!("{algorithm} min_th 50MB max_th 150MB max_p 0.1 w_q 1"), context());
             bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));

@@ -1,10 +1,11 @@
-//! AVQRED against a second one, written line by line from the print and sharing nothing with the crate: same
-//! decisions, same draws, same virtual queue, over a million random arrivals; the meant and the literal form.
+//! AVQRED compared with a second one, transcribed line by line from the paper's listing without code of the
+//! crate: the same decisions, random numbers and virtual queue over a million random arrivals, in the
+//! intended and in the literal form.
 
 use crate::support::{Bench, Scripted, context, ect, packet};
 use sojourn_aqm::{Cause, Ecn, Random, Stream, Time, Verdict};
 
-/// The names of the print; times in nanoseconds, so that "more than 1 ms" is exact.
+/// The names of the listing; times in nanoseconds, so that "more than 1 ms" is exact.
 struct Oracle {
     alpha: f64,
     min_capacity: f64,
@@ -116,7 +117,7 @@ fn compare(seed: u64, steps: u32, literal: bool) -> [u32; 4] {
     for step in 0..steps {
         let place = format!("seed {seed} step {step}: {spec}");
         if step % 100 == 0 {
-            gap = draw(2e5, 3e6); // times of overload, times of rest
+            gap = draw(2e5, 3e6); // periods of overload and of low load
         }
         now += draw(0.0, gap) as u64;
         let queue = bench.queue(0);

@@ -1,5 +1,5 @@
-//! FRED against a second FRED, written line by line from the paper's blocks and sharing nothing with the
-//! crate: same decisions, same draws, same records, over a million random steps.
+//! FRED compared with a second FRED, transcribed line by line from the paper's blocks without code of the
+//! crate: the same decisions, random numbers and records over a million random steps.
 
 use crate::support::{Bench, Scripted, context, ect, packet};
 use sojourn_aqm::{Cause, Ecn, FlowId, Limit, PacketView, Random, Stream, Time, Verdict};
@@ -44,7 +44,7 @@ impl Oracle {
         }
     }
 
-    /// One arrival; the second answer says whether `u` was used.
+    /// One arrival; returns its outcome, and whether `u` was used.
     fn arrival(&mut self, i: u32, now: u64, u: f64, can_mark: bool) -> (Outcome, bool) {
         let idle = self.q_time;
         let busy_avg = self.avg;
@@ -94,7 +94,7 @@ impl Oracle {
             self.q_time = None;
             self.calculate();
         } else if idle.is_some() {
-            self.avg = busy_avg; // the link idles on
+            self.avg = busy_avg; // the idle time continues
         }
         (outcome, drawn)
     }
@@ -163,7 +163,7 @@ fn compare(seed: u64, steps: u32) -> [u32; 5] {
         }
         let flow;
         if draw(0.0, 1.0) < load {
-            // A few flows send most, some ids are far apart.
+            // A few flows send most packets; some flow numbers are far apart.
             let x = draw(0.0, 1.0);
             flow = FlowId((x * x * 12.0) as u32 * [1, 1_000_003][usize::from(step % 2 == 0)]);
             let packet = (if draw(0.0, 1.0) < 0.5 { ect(1000) } else { packet(1000) }).with_flow(flow);
@@ -203,7 +203,7 @@ fn compare(seed: u64, steps: u32) -> [u32; 5] {
             if !matches!(verdict, Verdict::Drop(_)) {
                 queue.push_back(packet);
             } else if oracle.q_time.is_some() && draw(0.0, 1.0) < 0.5 {
-                bench.aqm.on_idle(Time(now)); // a queue may say again that the link is idle
+                bench.aqm.on_idle(Time(now)); // a queue may report again that the link is idle
             }
         } else if let Some(packet) = queue.pop_front() {
             flow = packet.flow;

@@ -1,5 +1,5 @@
-//! RED against a second RED, written from the paper's listing and ns-2's description and sharing nothing
-//! with the crate: same decisions, same draws, over a million random arrivals.
+//! RED compared with a second RED, written from the paper's listing and ns-2's description without code of
+//! the crate: the same decisions and random numbers over a million random arrivals.
 
 use crate::support::{Bench, at, context, ect, packet};
 use sojourn_aqm::{Cause, Limit, Random, Stream, Time, Verdict};
@@ -19,7 +19,7 @@ struct Oracle {
     old: bool,
 }
 
-/// What became of an arrival: was a number drawn, what was decided.
+/// The outcome of an arrival: whether a number was drawn, and the decision.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Accept { drawn: bool },
@@ -45,7 +45,7 @@ impl Oracle {
         }
     }
 
-    /// The listing's arrival: `idle` is m where the link was idle.
+    /// The listing's arrival; `idle` is m if the link was idle.
     fn arrival(&mut self, q: f64, idle: Option<u64>, b: f64, full: bool, u: f64) -> Option<Outcome> {
         match idle {
             Some(m) => (0..m).for_each(|_| self.avg *= 1.0 - self.w),
@@ -112,7 +112,7 @@ impl Oracle {
     }
 }
 
-/// `steps` arrivals at a queue that wanders between empty and full, with pauses.
+/// `steps` arrivals at a queue that varies at random between empty and full, with pauses.
 fn compare(seed: u64, steps: u32, ns2: bool) -> [u32; 4] {
     let mut rng = Stream::new(seed, "oracle");
     let mut draw = |low: f64, high: f64| low + rng.uniform() * (high - low);
@@ -195,7 +195,7 @@ fn compare(seed: u64, steps: u32, ns2: bool) -> [u32; 4] {
         let avg = bench.probe("avg");
         assert!((avg - oracle.avg).abs() <= 1e-9 * avg.max(1.0), "{place}: {avg} instead of {}", oracle.avg);
         assert_eq!(bench.probe("count"), oracle.count as f64, "{place}");
-        // The queue wanders: a step up or down, sometimes a burst.
+        // The queue varies at random: a step up or down, sometimes a burst.
         let step = if draw(0.0, 1.0) < 0.01 { draw(-60.0, 60.0) } else { draw(-2.0, 2.0) };
         q = (f64::from(q) + step.round()).clamp(0.0, 100.0) as u32;
     }
@@ -223,7 +223,7 @@ fn the_procedure_of_ns2() {
 }
 
 #[test]
-fn an_average_with_full_weight_forgets_all_while_idle() {
+fn an_average_with_a_weight_of_one_is_zero_after_idling() {
     let link = context().with_link_rate(8_000_000);
     for (pause, avg) in [(0.0009999, 7.0), (0.001, 0.0), (604_800.0, 0.0)] {
         let mut bench = Bench::new("red w_q 1", link);

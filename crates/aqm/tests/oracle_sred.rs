@@ -1,5 +1,5 @@
-//! SRED against a second SRED, written from the paper's formulas and sharing nothing with the crate: same
-//! decisions, same draws, same list, over a million random arrivals.
+//! SRED compared with a second SRED, written from the paper's formulas without code of the crate: the same
+//! decisions, random numbers and list over a million random arrivals.
 
 use crate::support::{Bench, Scripted, at, context, ect, packet};
 use sojourn_aqm::{Cause, Ecn, FlowId, Limit, Random, Stream, Verdict};
@@ -16,7 +16,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    /// Numbers used, the zombie met, and p_zap for a queue of `q`.
+    /// The random numbers used, the zombie drawn, and p_zap for a queue of `q`.
     fn arrival(&mut self, flow: u32, q: f64, u1: f64, u2: f64) -> (Vec<f64>, usize, f64) {
         let psred = if q < self.b / 6.0 {
             0.0
@@ -58,7 +58,7 @@ fn compare(seed: u64, steps: u32) -> [u32; 4] {
     let (p, pmax, full, ecn) = (draw(0.01, 1.0), draw(0.01, 1.0), draw(0.0, 1.0) < 0.5, draw(0.0, 1.0) < 0.5);
     let alpha = if draw(0.0, 1.0) < 0.5 { 1.0 / m as f64 } else { draw(0.0001, 0.1) };
     let flows = draw(1.0, 300.0);
-    // Sizes that no queue divides, so that nothing lies on a threshold.
+    // Buffer sizes for which no queue is exactly on a threshold.
     let limit = draw(10.0, 200.0) as u32 * 6 + 1;
     let form = if full { "full" } else { "simple" };
     let on = if ecn { "on" } else { "off" };

@@ -1,4 +1,4 @@
-//! PI: the vectors of the reference model, and what each option does.
+//! PI: the vectors of the reference model, and each option.
 
 use crate::support::{Bench, at, context, near, packet, table, with_probability};
 use sojourn_aqm::{Cause, Time, Verdict};

@@ -18,7 +18,8 @@ impl Contents for Head {
     }
 }
 
-/// One update, with a head that has waited for `delay` seconds; late, so that it can have.
+/// One update, with a head that has waited for `delay` seconds; 1 s late, so that the head arrived after time
+/// 0.
 fn update(bench: &mut Bench, delay: f64) {
     let now = Time(bench.aqm.next_timer().expect("a timer").0 + 1_000_000_000);
     let head = Head(Time(now.0 - (delay * 1e9).round() as u64));
@@ -38,7 +39,7 @@ fn leave(bench: &mut Bench, packet: PacketView, packets: u32, numbers: &[f64]) -
     verdict
 }
 
-/// p' as wanted, by one update.
+/// A PI2 with this p', set by one update.
 fn at_p_prime(p_prime: f64, options: &str) -> Bench {
     let spec = format!("pi2 target 0s t_update 10ms alpha 0 beta 1 {options}");
     let mut bench = Bench::new(&spec, context().with_ecn(true));
@@ -110,10 +111,10 @@ fn pi2_marks_only_below_p_c_max() {
 #[test]
 fn pi2_may_count_instead_of_draw() {
     let mut bench = at_p_prime(0.5, "draw counter k 1");
-    // 0.25 a packet: the sum passes 1 with the fifth, then with every fourth.
+    // 0.25 per packet: the sum passes 1 at the fifth packet, then at every fourth.
     let signals: Vec<u32> = (1..=16).filter(|_| leave(&mut bench, packet(1000), 5, &[]) == DROP).collect();
     assert_eq!(signals, [5, 9, 13]);
-    // 0.3025 a packet: what is left over counts.
+    // 0.3025 per packet: the excess over 1 remains in the sum.
     let mut bench = at_p_prime(0.55, "draw counter k 1");
     let signals: Vec<u32> = (1..=16).filter(|_| leave(&mut bench, packet(1000), 5, &[]) == DROP).collect();
     assert_eq!(signals, [4, 7, 10, 14]);

@@ -1,14 +1,15 @@
-//! PIE: its vectors, its options, and the RFC's listing written out, over a million random steps.
+//! PIE: its vectors, its options, and a comparison with a transcription of the RFC's listing over a million
+//! random steps.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Class, Contents, Context, FlowId, PacketView, Random, Stream, Time, Verdict};
 
-/// A link of 8 kbit/s: 1000 bytes wait for a second.
+/// A link of 8 kbit/s: 1000 bytes take a second.
 fn slow() -> Context {
     context().with_link_rate(8000)
 }
 
-/// The controller alone: no allowance, and a delay that is what the backlog says.
+/// The controller alone: no burst allowance, and the delay computed from the backlog.
 fn controller(options: &str) -> Bench {
     Bench::new(&format!("pie max_burst 0s delay backlog {options}"), slow())
 }
@@ -44,7 +45,7 @@ fn pie_v1_probability() {
 #[test]
 fn pie_v2_exemptions() {
     let gains = "target 100ms alpha 0 beta 2048";
-    // The old delay below half the target and p below 0.2: spared; one of the two is enough to draw.
+    // Exempt if the old delay is below half the target and p is below 0.2; otherwise a number is drawn.
     let mut bench = controller(gains);
     update(&mut bench, 0.049);
     assert_eq!(arrive(&mut bench, 5000, packet(1000), &[]), Verdict::Pass);
@@ -59,7 +60,7 @@ fn pie_v2_exemptions() {
     update(&mut bench, 0.049);
     near(bench.probe("p"), 0.245, "p");
     assert_eq!(arrive(&mut bench, 5000, packet(1000), &[0.24]), DROP);
-    // Two mean packets are spared, a byte more is not; not even at p = 1.
+    // Two mean packets are exempt, even at p = 1; one more byte is not.
     let mut bench = controller("target 0s alpha 1e9");
     update(&mut bench, 100.0);
     assert_eq!(bench.probe("p"), 1.0);
@@ -77,7 +78,7 @@ fn pie_v2_exemptions() {
 }
 
 #[test]
-fn pie_allowance_is_renewed_for_a_short_queue() {
+fn pie_resets_the_burst_allowance_for_a_short_queue() {
     for (first, second, burst) in [(0.007, 0.007, 0.15), (0.008, 0.007, 0.12), (0.007, 0.008, 0.12)] {
         let mut bench = Bench::new("pie delay backlog alpha 0 beta 0", slow());
         update(&mut bench, first);
@@ -160,7 +161,7 @@ fn pie_every_divisor() {
         (9.9e-2, 2.0),
         (0.101, 1.0),
     ] {
-        // From 0 to p in one step, then a raw step of 0.001; a microsecond of delay a byte.
+        // From 0 to p in one step, then an unscaled step of 0.001; each byte is a microsecond of delay.
         let fast = context().with_link_rate(8_000_000);
         let mut bench = Bench::new("pie max_burst 0s delay backlog target 0s alpha 1 beta 0", fast);
         bench.tick(&bench.queue_bytes((p * 2048e6_f64).round() as u64));
@@ -192,7 +193,7 @@ fn pie_decay_and_jump() {
         ("decay half_target", 0.049, 0.98),
         ("decay half_target", 0.05, 1.0),
     ] {
-        // beta alone: p rises with the first update and then moves by decay only.
+        // beta alone: p increases at the first update and then changes by decay only.
         let mut bench = controller(&format!("target 100ms alpha 0 beta 1 {option}"));
         update(&mut bench, delay);
         let p = bench.probe("p");
@@ -200,7 +201,7 @@ fn pie_decay_and_jump() {
         update(&mut bench, delay);
         near(bench.probe("p"), p * factor, option);
     }
-    // p stays where the two gains put it while the queue is empty: only the decay moves it.
+    // While the queue is empty only the decay changes p.
     let mut bench = controller("target 0s alpha 1 beta 0");
     update(&mut bench, 100.0);
     update(&mut bench, 0.0);
@@ -254,7 +255,7 @@ fn pie_four_delay_estimates() {
     let mut bench = Bench::new("pie delay rate dq_threshold 4kB", context());
     bench.tick(&bench.queue_bytes(50_000));
     assert_eq!(bench.probe("delay"), 0.0, "not measured yet");
-    leave(&mut bench, 1.0, 0.0, 3999); // too few to begin
+    leave(&mut bench, 1.0, 0.0, 3999); // too few bytes to start a measurement
     for k in 0..4 {
         leave(&mut bench, 2.0 + 0.01 * f64::from(k), 0.0, 4000);
     }
@@ -292,7 +293,7 @@ struct Rfc {
 }
 
 impl Rfc {
-    /// Whether it is dropped, and whether a number was drawn.
+    /// Whether the packet is dropped, and whether a number was drawn.
     fn enque(&mut self, byte_length: u64, u: f64) -> (bool, bool) {
         if self.drop_prob_ == 0.0
             && self.current_qdelay < self.QDELAY_REF / 2.0
@@ -394,7 +395,7 @@ fn pie_equals_the_pseudocode_of_the_rfc() {
         let mut delay_ms = 0.0f64;
         for step in 0..5000 {
             let place = format!("seed {seed} step {step}: {spec}");
-            // The delay wanders, with pauses and bursts; the backlog goes with it.
+            // The delay varies at random, with pauses and bursts; the backlog follows it.
             let wander = if draw(0.0, 1.0) < 0.005 { draw(-100.0, 100.0) } else { draw(-2.0, 2.0) };
             delay_ms = (delay_ms + wander).clamp(0.0, 4.0 * target as f64);
             if step % 1000 > 900 {
@@ -403,7 +404,7 @@ fn pie_equals_the_pseudocode_of_the_rfc() {
             let bytes = (delay_ms * 1250.0) as u64; // 10 Mbit/s
             match draw(0.0, 1.0) {
                 x if x < 0.6 => {
-                    // In every fourth run hardly a number hits, so that sums grow.
+                    // In every fourth run few numbers are below p, so that the sum of p grows.
                     let u = if seed % 4 == 0 { draw(0.9, 1.0) } else { draw(0.0, 1.0) * draw(0.0, 1.0) };
                     let (dropped, drawn) = rfc.enque(bytes, u);
                     let packet = if draw(0.0, 1.0) < 0.5 { ect(1000) } else { packet(1000) };

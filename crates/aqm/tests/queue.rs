@@ -1,5 +1,5 @@
-//! The FIFO that owns packets: the same calls as in the conformance harness, every packet out once and in
-//! order.
+//! The FIFO that owns packets makes the same calls as the conformance harness, and returns every packet once
+//! and in order.
 
 use crate::support::packet;
 use sojourn_aqm::{
@@ -8,7 +8,7 @@ use sojourn_aqm::{
 };
 use std::sync::{Arc, Mutex};
 
-/// An algorithm whose calls are written down.
+/// An algorithm whose calls are recorded.
 #[derive(Clone)]
 struct Logged {
     aqm: Box<dyn Aqm>,

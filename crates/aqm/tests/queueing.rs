@@ -1,9 +1,9 @@
-//! What the vectors of schedulers have in common: packets in, packets out, drops and marks.
+//! Common functions of the vectors of schedulers: arrivals, departures, drops and marks.
 
 use crate::support::{Scripted, at, packet};
 use sojourn_aqm::{Class, Ecn, FlowId, Outcome, Scheduler, Token};
 
-/// Enqueue packets of `(flow, class, bytes)`; the packets that are dropped.
+/// Enqueue packets of `(flow, class, bytes)`; returns the dropped ones.
 pub(crate) fn enqueue(
     scheduler: &mut dyn Scheduler,
     now: f64,
@@ -23,7 +23,7 @@ pub(crate) fn enqueue(
     outcomes
 }
 
-/// One departure with exactly these numbers drawn: the packet, and what was reported.
+/// One departure that draws exactly these numbers: the packet, and the reported outcomes.
 pub(crate) fn dequeue(
     scheduler: &mut dyn Scheduler,
     now: f64,

@@ -1,4 +1,4 @@
-//! RAQM: the vectors of the reference model, and what each option does.
+//! RAQM: the vectors of the reference model, and each option.
 
 use crate::support::{Bench, Scripted, at, context, ect, link, near, packet, table};
 use sojourn_aqm::{Cause, Limit, Verdict};
@@ -9,7 +9,7 @@ fn raqm_period(bench: &mut Bench, bytes: u32) {
     bench.tick(&bench.queue(0));
 }
 
-/// The probability that an arrival meets at queue `q`.
+/// The signalling probability of an arrival at queue `q`.
 fn raqm_probability(bench: &mut Bench, q: u32) -> f64 {
     let queue = bench.queue(q);
     let mut rng = Scripted::new(&[0.999_999]);
@@ -22,7 +22,7 @@ fn v1_factor() {
     for row in table("raqm_v1").rows() {
         let link = link(1_000_000, Limit::Packets(100));
         let mut bench = Bench::new("raqm f_prime 0 eps 0.9 p_0 0.001 p_min 0", link);
-        raqm_period(&mut bench, 1_000_000); // the first period's gain is its own: x = 1 leaves p alone
+        raqm_period(&mut bench, 1_000_000); // the first period has its own gain: x = 1 does not change p
         near(bench.probe("p_k"), 0.001, "p_0");
         raqm_period(&mut bench, (row.number("x") * 1e6).round() as u32);
         near(bench.probe("x"), row.number("x"), "x");
@@ -57,7 +57,7 @@ fn v3_static() {
             raqm_period(&mut bench, (x * 1e6) as u32);
             near(bench.probe("p_k") / before, factor, "factor"); // the first period's gain is 2 as well
             if x == 3.0 {
-                break; // p would reach 1
+                break; // p reaches 1 otherwise
             }
         }
     }
@@ -70,7 +70,7 @@ fn v4_queue_part() {
     for (q, p) in [(0, 0.0), (25, 0.01), (50, 0.02), (100, 0.04), (2500, 1.0), (9999, 1.0)] {
         near(raqm_probability(&mut dependent, q), p, "dependent");
         near(raqm_probability(&mut independent, q), 0.02, "independent");
-        // A number below p drops, p itself does not: an empty queue never drops.
+        // A number below p drops, p itself does not: there is no drop at an empty queue.
         let (queue, p) = (dependent.queue(q), dependent.probe("p"));
         if p < 1.0 {
             assert_eq!(dependent.arrive(at(0.0), &packet(1000), &queue, &[p]), Verdict::Pass);
@@ -82,8 +82,8 @@ fn v4_queue_part() {
     }
 }
 
-/// Two packets of 1000 bytes in the second period, at a wanted rate of 1000 bytes/s; of the second one
-/// becomes what `second` does.
+/// Two packets of 1000 bytes in the second period, at a target rate of 1000 bytes/s; `second` decides the
+/// outcome of the second one.
 fn raqm_x(options: &str, second: impl Fn(&mut Bench)) -> f64 {
     let link = context().with_link_rate(8000);
     let mut bench = Bench::new(&format!("raqm f_prime 0 p_0 0.5 mode independent m_0 1e-9 {options}"), link);
@@ -128,7 +128,7 @@ fn may_correct_for_drops() {
 }
 
 #[test]
-fn without_a_floor_stays_at_zero_and_finite() {
+fn without_a_lower_bound_p_stays_zero_and_finite() {
     let mut bench = Bench::new("raqm p_min 0 alpha static m 1000", context());
     for _ in 0..5 {
         bench.tick(&bench.queue(0)); // nothing arrives: x = 0
@@ -137,7 +137,7 @@ fn without_a_floor_stays_at_zero_and_finite() {
     for _ in 0..1000 {
         bench.aqm.on_offered(at(0.0), &packet(u32::MAX), &bench.queue(0));
     }
-    bench.tick(&bench.queue(0)); // exp(m (x - 1)) is far beyond all numbers
+    bench.tick(&bench.queue(0)); // exp(m (x - 1)) exceeds the range of numbers
     assert_eq!(bench.probe("p_k"), 0.0);
 }
 

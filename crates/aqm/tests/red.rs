@@ -1,4 +1,4 @@
-//! RED and Gentle RED: the vectors of the reference model, and what each option does.
+//! RED and Gentle RED: the vectors of the reference model, and each option.
 
 use crate::support::{Bench, Row, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Conventions, Limit, Stream, Time, Verdict};
@@ -32,7 +32,7 @@ fn v1_averages_spreads_and_drops() {
 
 #[test]
 fn v2_decays_while_idle() {
-    let context = context().with_link_rate(800_000); // 10 ms a packet
+    let context = context().with_link_rate(800_000); // 10 ms per packet
     for (listing, first) in [("fj93", 0.5), ("ns2", 0.25)] {
         let mut bench = Bench::new(&format!("{RED} listing {listing}"), context);
         bench.arrive(at(0.0), &packet(1000), &bench.queue(0), &[]);
@@ -95,7 +95,7 @@ fn v4_scales_by_size_in_byte_mode() {
 #[test]
 fn v5_is_ns2_arrival_procedure() {
     let mut bench = Bench::new(&format!("{RED} gentle wait listing ns2"), context());
-    // The packet that goes straight into transmission leaves the count at 1, the vector starts at 0.
+    // The packet that is transmitted at once leaves the count at 1, the vector starts at 0.
     bench.arrive(at(0.0), &packet(1000), &bench.queue(0), &[]);
     bench.aqm.on_drop(at(0.0), &packet(1000), Cause::Overflow, &bench.queue(0));
     for row in table("red_v5").rows() {
@@ -112,7 +112,7 @@ fn v5_is_ns2_arrival_procedure() {
 #[test]
 fn gentle_v1_and_v3_base_probability() {
     for (name, scale, thresholds) in [
-        ("gentle_v1", 1000.0, "min_th 5kB max_th 15kB"), // in bytes, to give avg its three decimals
+        ("gentle_v1", 1000.0, "min_th 5kB max_th 15kB"), // in bytes, for the three decimals of avg
         ("gentle_v3", 1.0, "min_th 45p max_th 195p"),
     ] {
         for row in table(name).rows() {
@@ -144,7 +144,7 @@ fn gentle_v2_run() {
     }
 }
 
-/// p_b = 0.1 where four packets wait.
+/// p_b = 0.1 at four queued packets.
 const STEADY: &str = "red min_th 2p max_th 6p max_p 0.2 w_q 1";
 
 fn steady(options: &str) -> Bench {
@@ -159,7 +159,7 @@ fn p_a(bench: &mut Bench, packets: u32, number: f64) -> f64 {
 }
 
 #[test]
-fn count_moves_before_or_after_the_test() {
+fn count_increases_before_or_after_the_test() {
     for (option, after_a_mark) in [("count before", 0.1 / 0.9), ("count after", 0.1)] {
         let mut bench = steady(option);
         near(p_a(&mut bench, 4, 0.9), 0.1, option);
@@ -168,7 +168,7 @@ fn count_moves_before_or_after_the_test() {
     }
 }
 
-/// What the counter is for: at a steady p_b the gaps between signals are uniform, not geometric.
+/// The purpose of the counter: at a constant p_b the gaps between signals are uniform, not geometric.
 #[test]
 fn gaps_are_uniform() {
     for (option, gaps) in [("count before", 1..=9), ("count after", 1..=10), ("wait", 10..=19)] {
@@ -251,7 +251,7 @@ fn upper_threshold_follows_the_lower() {
     }
 }
 
-/// What ns-2 did by default until late 2001 differs from version 2.35 where the schema says so.
+/// The defaults of ns-2 until late 2001, where the schema has other values than for version 2.35.
 #[test]
 fn the_preset_of_2001_marks_above_max_th_where_later_ns_2_drops() {
     for (conventions, expected) in [
@@ -264,8 +264,8 @@ fn the_preset_of_2001_marks_above_max_th_where_later_ns_2_drops() {
     }
 }
 
-/// Arrivals that are refused at an idle link, closer together than a packet's time, do not stop the clock
-/// by which the average forgets.
+/// Arrivals that are dropped at an idle link less than a packet time apart do not stop the decay of the
+/// average.
 #[test]
 fn decays_while_an_idle_link_drops_every_arrival() {
     // 1000 bytes at 10 Mbit/s are 0.8 ms; avg = 90 halves with each packet that could have been sent.
@@ -284,5 +284,5 @@ fn decays_while_an_idle_link_drops_every_arrival() {
         }
         bench.aqm.on_idle(now);
     }
-    panic!("the average never fell below min_th");
+    panic!("the average did not decay below min_th");
 }

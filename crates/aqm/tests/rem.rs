@@ -1,9 +1,9 @@
-//! REM: the vectors of the reference model, and what each option does.
+//! REM: the vectors of the reference model, and each option.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table, with_probability};
 use sojourn_aqm::{Cause, Verdict};
 
-/// `x` packets of 1000 bytes are offered to a full queue; they count as arrivals, though none is let in.
+/// `x` packets of 1000 bytes are offered to a full queue; they count as arrivals, although none is accepted.
 fn offer(bench: &mut Bench, x: u32) {
     for _ in 0..x {
         let queue = bench.queue(100);
@@ -34,7 +34,7 @@ fn v1_and_v2_price() {
 #[test]
 fn v3_probability_of_a_price() {
     for row in table("rem_v3").rows() {
-        // With alpha 1 and target 0 one packet waiting raises the price by gamma.
+        // With alpha 1 and target 0 one queued packet increases the price by gamma.
         let price = row.word("price");
         let mut bench = Bench::new(&format!("rem form queue gamma {price} alpha 1 b_star 0p"), context());
         bench.tick(&bench.queue(1));
@@ -54,7 +54,7 @@ fn v3_probability_of_a_price() {
 fn v4_queue_only() {
     let mut bench = Bench::new("rem form queue gamma 0.001 alpha 0.1 b_star 20p", context());
     for row in table("rem_v4").rows() {
-        offer(&mut bench, 7); // the rate must not matter
+        offer(&mut bench, 7); // the rate must have no effect
         bench.tick(&bench.queue(row.whole("b")));
         row.check("price", bench.probe("price"));
         row.check("prob", bench.probe("p"));
@@ -103,7 +103,7 @@ fn may_mark_at_the_head_but_drops_on_arrival() {
 }
 
 #[test]
-fn uses_its_rate_and_its_cap() {
+fn uses_its_rate_and_its_price_max() {
     // c = 2 ms at 5 Mbit/s = 1.25 packets of 1000 B, or 2.5 of 500 B.
     for (spec, c) in [("rem rate 5Mbit/s", 1.25), ("rem rate 5Mbit/s mean_packet 500B", 2.5)] {
         let bench = with_probability(&format!("{spec} gamma 1 alpha 1 b_star 0p"), 10);

@@ -1,4 +1,4 @@
-//! RIO: its vectors on a queue that knows its classes, and each of its rules by hand.
+//! RIO: its vectors on a queue with classes, and each of its rules by hand.
 
 use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Class, Contents, FlowId, PacketView, QueueView, Time, Verdict};
@@ -108,8 +108,8 @@ fn v3_base_probabilities() {
 }
 
 #[test]
-fn whose_queue_is_averaged() {
-    // What the averages are after one arrival of each class at 4 green, 2 yellow, 1 red.
+fn each_coupling_averages_its_classes() {
+    // The averages after one arrival of each class at 4 green, 2 yellow and 1 red packets.
     for (options, classes, averages) in [
         ("", &[0u8][..], [4.0, 0.0, 7.0]),
         ("", &[1], [0.0, 0.0, 7.0]),
@@ -145,13 +145,13 @@ fn byte_mode_counts_bytes_of_the_classes() {
     near(bench.probe("p_a"), 0.1 * 500.0 / 1500.0, "scaled by size");
 }
 
-/// A class that has gone is idle, though the link is not.
+/// The average of a class without queued packets decays, even on a busy link.
 #[test]
 fn an_average_decays_while_its_classes_are_empty() {
-    // 10 Mbit/s, 1000 bytes: 0.8 ms a packet; weight 1/2.
+    // 10 Mbit/s, 1000 bytes: 0.8 ms per packet; weight 1/2.
     for (options, gone, after) in [
-        ("", Waiting([0, 3, 0]), 8.0 / 32.0), // five packet times, then nothing is added
-        ("", Waiting([1, 3, 0]), 4.5),        // one still waits: an ordinary step towards 1
+        ("", Waiting([0, 3, 0]), 8.0 / 32.0), // five packet times of decay, no step
+        ("", Waiting([1, 3, 0]), 4.5),        // one is still queued: an ordinary step towards 1
         ("average total", Waiting([0, 3, 0]), 5.5),
     ] {
         let mut bench = rio(&format!("w_q 0.5 {options}"), &[0]);
@@ -161,7 +161,7 @@ fn an_average_decays_while_its_classes_are_empty() {
         near(bench.probe("avg_in"), 8.0, "before");
         let none = &mut Scripted::new(&[]);
         bench.aqm.on_departure(at(1.0), &of(0), &gone.view(), none);
-        bench.aqm.on_departure(at(1.002), &of(1), &gone.view(), none); // the clock advances
+        bench.aqm.on_departure(at(1.002), &of(1), &gone.view(), none); // time advances
         bench.aqm.on_offered(Time(1_004_100_000), &of(0), &gone.view());
         near(bench.probe("avg_in"), after, options);
     }
@@ -175,7 +175,8 @@ fn a_dropped_packet_leaves_its_class_idle() {
     }
     let none = Waiting([0, 3, 0]);
     bench.aqm.on_departure(at(1.0), &of(0), &none.view(), &mut Scripted::new(&[]));
-    // One packet time later: avg 4, certain; it is dropped, nothing of its class waits.
+    // One packet time later: avg 4, a certain signal; the packet is dropped, and no packet of its class is
+    // queued.
     assert_eq!(bench.arrive(Time(1_000_900_000), &of(0), &none.view(), &[]), Verdict::Drop(Cause::Forced));
     near(bench.probe("avg_in"), 4.0, "one step");
     bench.aqm.on_offered(Time(1_002_600_000), &of(0), &none.view());
@@ -240,7 +241,8 @@ fn each_precedence_has_its_own_counter() {
 
 #[test]
 fn ns2_procedure() {
-    // In: the crossing packet is not tested, one waiting packet is not enough, forced drops restart.
+    // In: the packet at which avg crosses min is not tested, nor one at a queue of one packet; forced drops
+    // restart the counter.
     let mut bench = rio("w_q 1 listing ns2 min_in 1p max_in 11p max_p_in 0.5", &[]);
     assert_eq!(arrive(&mut bench, of(0), Waiting([1, 9, 0]), &[]), Verdict::Pass);
     assert_eq!(arrive(&mut bench, of(0), Waiting([6, 0, 0]), &[]), Verdict::Pass);
@@ -249,7 +251,7 @@ fn ns2_procedure() {
     near(bench.probe("p_a"), 0.25 / (1.0 - 2.0 * 0.25), "count 2");
     assert_eq!(arrive(&mut bench, of(0), Waiting([11, 0, 0]), &[]), Verdict::Drop(Cause::Forced));
     assert_eq!(bench.probe("count_in"), 0.0);
-    // Out: the average is what the last in packet left; a forced drop does not restart the counter.
+    // Out: the average is that after the last in packet; a forced drop does not restart the counter.
     assert_eq!(bench.probe("avg_out"), 11.0);
     assert_eq!(arrive(&mut bench, of(1), Waiting([0, 90, 0]), &[]), Verdict::Pass); // the crossing
     arrive(&mut bench, of(1), Waiting([0, 90, 0]), &[0.99]);
@@ -260,16 +262,16 @@ fn ns2_procedure() {
 }
 
 #[test]
-fn ns2_idles_with_the_link() {
-    let link = context().with_link_rate(8_000_000); // 1 ms a packet
+fn ns2_averages_decay_while_the_link_is_idle() {
+    let link = context().with_link_rate(8_000_000); // 1 ms per packet
     let mut bench = Bench::new("rio w_q 0.5 listing ns2", link);
     bench.aqm.on_offered(at(1.0), &of(0), &EMPTY.view());
     for _ in 0..60 {
         bench.aqm.on_offered(at(1.0), &of(0), &Waiting([8, 0, 0]).view());
     }
     bench.aqm.on_idle(at(2.0));
-    // An out packet moves nothing; once it is sent, the average of all no longer idles, that of the in
-    // packets does.
+    // An out packet updates no average; once it is sent, the idle time of the average of all packets ends,
+    // that of in packets continues.
     bench.aqm.on_offered(at(2.0015), &of(1), &EMPTY.view());
     bench.aqm.on_departure(at(2.0015), &of(1), &EMPTY.view(), &mut Scripted::new(&[]));
     bench.aqm.on_offered(at(2.0025), &of(0), &EMPTY.view());
@@ -278,7 +280,7 @@ fn ns2_idles_with_the_link() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn inconsistent_values_are_refused() {
     for (spec, key) in [
         ("rio min_in 70p", "rio.max_in"),
         ("rio min_out 30p", "rio.max_out"),

@@ -1,4 +1,4 @@
-//! Schedulers: what every one must hold, over the whole registry.
+//! The contract of schedulers, checked over the whole registry.
 
 use crate::support::{context, packet};
 use sojourn_aqm::{
@@ -58,12 +58,12 @@ impl SchedulerHarness {
     ) {
         match outcome {
             Outcome::Dropped(cause) => {
-                waiting.remove(&token.0).unwrap_or_else(|| panic!("{token:?} is dropped but not here"));
+                waiting.remove(&token.0).unwrap_or_else(|| panic!("{token:?} is dropped but not queued"));
                 log.push((token.0, cause.name()));
             }
             Outcome::Marked(cause) => {
                 assert_ne!(cause, Cause::Overflow, "overflow is never a mark");
-                let packet = waiting.get_mut(&token.0).expect("a marked packet is here");
+                let packet = waiting.get_mut(&token.0).expect("a marked packet is queued");
                 assert_ne!(packet.ecn, Ecn::NotEct, "a mark on a packet without ECN");
                 packet.ecn = Ecn::Ce;
                 log.push((token.0, "mark"));
@@ -91,7 +91,7 @@ impl SchedulerHarness {
         });
         match departure {
             Some((token, bytes)) => {
-                let packet = self.waiting.remove(&token.0).expect("who departs is here");
+                let packet = self.waiting.remove(&token.0).expect("a departing packet was queued");
                 assert_eq!(packet.bytes, bytes);
                 self.log.push((token.0, "departs"));
                 // Within a flow (and its codepoint, which may choose the queue; and class) order is kept.
@@ -168,7 +168,7 @@ fn contexts() -> Vec<Context> {
     ]
 }
 
-/// Everything that can be checked about one spec.
+/// Check one spec.
 fn check(spec: &str) {
     const WEEK: Span = Span(604_800_000_000_000);
     let canonical = Spec::parse_scheduler(spec).unwrap_or_else(|e| panic!("{spec}: {e}")).to_string();

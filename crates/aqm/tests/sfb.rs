@@ -1,5 +1,5 @@
-//! SFB from outside: its decisions, its penalty, its change of hashes. (Vector V1 names bins: it is checked
-//! inside.)
+//! SFB: its decisions, its penalty, its change of hashes. (Vector V1 specifies bins; a unit test in
+//! `sfb/bins.rs` checks it.)
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet};
 use sojourn_aqm::{Cause, FlowId, PacketView, Verdict, registry};
@@ -7,7 +7,7 @@ use sojourn_aqm::{Cause, FlowId, PacketView, Verdict, registry};
 /// The hash of a table is the first number drawn.
 const HASH: f64 = 0.3;
 
-/// One bin for all flows: its p and its length are what the probes say.
+/// One bin for all flows: the probes are its p and its length.
 fn one_bin(options: &str) -> Bench {
     let given: Vec<&str> = options.split(' ').collect();
     let ours = [("bin_size", "2p"), ("d1", "0.25"), ("d2", "0.25"), ("max", "1000p")];
@@ -29,7 +29,7 @@ fn depart(bench: &mut Bench, packet: PacketView) {
 /// V3: Linux's steps.
 #[test]
 fn v3_default_steps() {
-    let sfb = registry::find("sfb").expect("it is listed");
+    let sfb = registry::find("sfb").expect("a registered algorithm");
     for (name, step) in [("d1", 66.0 / 65535.0), ("d2", 11.0 / 65535.0)] {
         let param = sfb.param(name).expect("a parameter");
         let sojourn_aqm::DefaultValue::Value(word) = param.default else { panic!("{name} is fixed") };
@@ -53,7 +53,7 @@ fn one_number_marks_and_drops() {
         ("", ect(1), 0.74, Verdict::Drop(Cause::Early)),
         ("ecn", ect(1), 0.75, Verdict::Pass),
         ("ecn", ect(1), 0.5, Verdict::Mark(Cause::Early)),
-        // Above 1/2 marks alone do not help: u < 2 (p - 1/2) drops.
+        // Above 1/2 some packets are dropped instead of marked: u < 2 (p - 1/2).
         ("ecn", ect(1), 0.49, Verdict::Drop(Cause::Early)),
     ] {
         let mut bench = one_bin(ecn);
@@ -63,14 +63,14 @@ fn one_number_marks_and_drops() {
         }
         assert_eq!(arrive(&mut bench, 0.0, packet, &[u]), verdict, "{ecn} {u}");
         near(bench.probe("p"), 0.75, "p_min");
-        // What was let in counts, what was dropped does not.
+        // Accepted packets count, dropped ones do not.
         arrive(&mut bench, 0.0, packet, &[]);
         let entered = if matches!(verdict, Verdict::Drop(_)) { 4.0 } else { 5.0 };
         assert_eq!(bench.probe("q_min"), entered);
     }
 }
 
-/// V2: a flow at p_min = 1 is let through at a slow rate instead of a coin's pleasure.
+/// V2: the packets of a flow at p_min = 1 pass at a limited rate instead of at random.
 #[test]
 fn v2_a_flow_that_does_not_respond_is_rate_limited() {
     let mut bench = one_bin("d1 1 penalty_rate 10 penalty_burst 3");
@@ -105,7 +105,8 @@ fn an_overflow_changes_no_bin_and_a_victim_leaves_its_own() {
     let mut bench = one_bin("");
     arrive(&mut bench, 0.0, packet(1), &[HASH, 0.9]);
     arrive(&mut bench, 0.0, packet(1), &[0.9]);
-    // The arrival overflows: as many wait as before. Then a waiting packet is pushed out: one fewer.
+    // First the arrival is dropped: the queue is as long as before. Then a queued packet is dropped: it is
+    // one shorter.
     for (waiting, q_min) in [(2, 2.0), (1, 1.0)] {
         let view = bench.queue(waiting);
         bench.aqm.on_offered(at(0.0), &packet(1), &view);
@@ -117,7 +118,7 @@ fn an_overflow_changes_no_bin_and_a_victim_leaves_its_own() {
 }
 
 #[test]
-fn a_freeze_time_holds_each_bin() {
+fn a_freeze_time_applies_to_each_bin() {
     let mut bench = one_bin("freeze_time 100ms");
     arrive(&mut bench, 0.0, packet(1), &[HASH, 0.9]);
     for (seconds, p) in [(0.05, 0.0), (0.2, 0.25), (0.3, 0.25), (0.3001, 0.5), (0.35, 0.5)] {
@@ -136,8 +137,9 @@ fn new_bins_start_with_the_counts_of_their_warm_up() {
     arrive(&mut bench, 9.0, packet(1), &[0.9]);
     assert_eq!(bench.probe("q_min"), 3.0);
     arrive(&mut bench, 10.0, packet(1), &[0.9]);
-    assert_eq!(bench.probe("q_min"), 2.0, "two came while the new bins were filled");
-    // A packet from before the change leaves no trace, one from after it leaves the new bins.
+    assert_eq!(bench.probe("q_min"), 2.0, "two packets arrived in the warm-up of the new bins");
+    // The departure of a packet from before the warm-up does not change the new bins, that of a later one
+    // does.
     for (arrived, q_min) in [(1.0, 3.0), (7.999, 4.0), (8.0, 4.0), (9.0, 4.0), (10.0, 4.0)] {
         depart(&mut bench, packet(1).with_arrived(at(arrived)));
         arrive(&mut bench, 10.5, packet(1), &[0.9]);
@@ -147,7 +149,7 @@ fn new_bins_start_with_the_counts_of_their_warm_up() {
     assert_eq!(bench.probe("q_min"), 0.0, "a week later");
 }
 
-/// On few levels flows meet; on eight a flow that behaves is not taken for one that does not.
+/// On few levels flows share all bins; on eight a responsive flow is not mistaken for an unresponsive one.
 #[test]
 fn a_responsive_flow_is_distinguished() {
     let mut harmed = 0;
@@ -163,7 +165,7 @@ fn a_responsive_flow_is_distinguished() {
                 bench.aqm.on_arrival(at(0.0), &of(flow), &queue, &mut rng);
             }
         }
-        assert_eq!(bench.probe("p"), 1.0, "three flows that never slow down");
+        assert_eq!(bench.probe("p"), 1.0, "three unresponsive flows");
         arrive(&mut bench, 0.0, of(3), &[0.999]);
         harmed += u32::from(bench.probe("p") > 0.0);
     }
@@ -171,7 +173,7 @@ fn a_responsive_flow_is_distinguished() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn inconsistent_values_are_refused() {
     for (spec, key) in [
         ("sfb bin_size 20kB", "sfb.bin_size"),
         ("sfb max 20kB", "sfb.max"),

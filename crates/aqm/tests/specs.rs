@@ -1,10 +1,10 @@
-//! Whatever a person writes, nothing panics; whatever is accepted reads back as itself and runs.
+//! No text makes the parser panic; an accepted spec has a canonical form that reads back, and runs.
 
 use crate::contract;
 use proptest::{prelude::*, sample::select, test_runner::RngSeed};
 use sojourn_aqm::{Algorithm, Kind, Spec, SpecError, registry};
 
-/// Any word, mostly nonsense.
+/// Any word, mostly invalid.
 fn anything() -> impl Strategy<Value = String> {
     const UNITS: &[&str] =
         &["", "p", "B", "kB", "KiB", "ms", "us", "s", "ns", "h", "bit", "Mbit/s", "Tbit", "é"];
@@ -45,14 +45,14 @@ fn of_kind(kind: Kind) -> BoxedStrategy<String> {
     }
 }
 
-/// Whatever has a spec.
+/// Everything that has a spec: algorithms, schedulers and markers.
 fn everything() -> Vec<&'static Algorithm> {
     let schedulers = registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm);
     let markers = registry::MARKERS.iter().map(|profile| &profile.algorithm);
     registry::ALGORITHMS.iter().copied().chain(schedulers).chain(markers).collect()
 }
 
-/// Read `text` as a marker, if that is what it begins with, or as what stands at a link.
+/// Read `text` as a marker if it begins with one, else as an algorithm or scheduler.
 fn read(text: &str) -> Result<Spec, SpecError> {
     let is_marker = registry::MARKERS.iter().any(|m| text.split(' ').next() == Some(m.algorithm.name));
     if is_marker { Spec::parse_marker(text) } else { Spec::parse_any(text) }
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_accepted_reads_back_and_runs(text in plausible()) {
+    fn an_accepted_spec_reads_back_and_runs(text in plausible()) {
         if let Ok(spec) = read(&text) {
             let canonical = spec.to_string();
             let again = read(&canonical);
@@ -141,9 +141,9 @@ fn an_error_in_a_nested_spec_names_its_place() {
         ("prio aqm_1 (codel targt 5ms)", "prio.aqm_1: codel.targt is not a parameter (did you mean target?)"),
         ("prio aqm_1 (codel target 5ms", "has parentheses that do not match"),
         ("prio aqm_1 codel)", "has parentheses that do not match"),
-        ("prio aqm_1 (codel limit 5p)", "prio.aqm_1: codel.limit is the whole queue's"),
+        ("prio aqm_1 (codel limit 5p)", "prio.aqm_1: codel.limit belongs to the whole queue"),
         ("prio aqm_1 (prio aqm (fq_codel))", "prio.aqm_1: prio is a scheduler between two others"),
-        ("prio aqm_3 codel", "prio.aqm_3 is for a class that is not there; allowed: below classes"),
+        ("prio aqm_3 codel", "prio.aqm_3 is for a class that does not exist; allowed: below classes"),
         ("prio aqm_0 (red min_th 9p max_th 5p)", "red.max_th"),
         ("fq_codel overflow head", "fq_codel.overflow is not a parameter"),
         ("fq_codle", "\"fq_codle\" is not an algorithm (did you mean fq_codel?)"),

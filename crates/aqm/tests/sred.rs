@@ -1,4 +1,4 @@
-//! SRED: its vectors, what counts as the buffer, and that refused packets meet zombies too.
+//! SRED: its vectors, its buffer size, and the comparison of packets that do not fit.
 
 use crate::contract;
 use crate::support::{Bench, Scripted, at, context, near, packet, table};
@@ -8,9 +8,9 @@ fn of(flow: u32) -> PacketView {
     packet(1000).with_flow(FlowId(flow))
 }
 
-/// One zombie, and an arrival at queue `q` that finds the frequency at `frequency` and hits or not.
+/// One zombie, and an arrival at queue `q` and hit frequency `frequency` that hits or not.
 fn meet(form: &str, q: u32, frequency: f64, hit: bool) -> Bench {
-    // The first comparison hits: P = alpha. A miss makes it (1 - alpha) alpha.
+    // The first comparison hits: P = alpha. After a miss P is (1 - alpha) alpha.
     let alpha = if hit { frequency } else { (1.0 - (1.0 - 4.0 * frequency).sqrt()) / 2.0 };
     let link = context().with_limit(Limit::Packets(120));
     let mut bench = Bench::new(&format!("sred m 1 form {form} alpha {alpha}"), link);
@@ -60,14 +60,14 @@ fn v2_run() {
 }
 
 #[test]
-fn a_refused_packet_is_compared_but_not_tested() {
+fn a_packet_that_does_not_fit_is_compared_but_not_tested() {
     let mut bench = Bench::new("sred m 2 alpha 0.5", context());
     let full = bench.queue(100);
     for (flow, numbers, zombies, frequency) in [
         (1, &[][..], 1.0, 0.0),
         (2, &[], 2.0, 0.0),
         (1, &[0.0], 2.0, 0.5),
-        (3, &[0.0, 0.1], 2.0, 0.25), // takes the place of 1
+        (3, &[0.0, 0.1], 2.0, 0.25), // replaces 1
         (1, &[0.0, 0.9], 2.0, 0.125),
         (3, &[0.0], 2.0, 0.5625),
     ] {

@@ -1,11 +1,10 @@
-//! What the tests put around an algorithm: a queue that is only numbers, and random numbers that are written
-//! down.
+//! The environment of an algorithm in tests: a queue given by its numbers, and scripted random numbers.
 
 use sojourn_aqm::{
     Aqm, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random, Spec, Time, Verdict,
 };
 
-/// Random numbers from a list; asking for more than there are is a failure, and so is leaving some.
+/// Random numbers from a list; drawing more than the list has, or fewer, fails the test.
 pub(crate) struct Scripted(Vec<f64>);
 
 impl Scripted {
@@ -21,7 +20,7 @@ impl Scripted {
 
 impl Random for Scripted {
     fn uniform(&mut self) -> f64 {
-        self.0.pop().expect("a random number was drawn that the vector does not have")
+        self.0.pop().expect("more random numbers were drawn than the vector has")
     }
 }
 
@@ -40,7 +39,7 @@ impl Contents for NoContents {
     }
 }
 
-/// The link that vectors are about unless they name another: 10 Mbit/s, 1000-byte packets, 100 packets.
+/// The link of vectors that specify no other: 10 Mbit/s, packets of 1000 bytes, a buffer of 100 packets.
 pub(crate) fn context() -> Context {
     Context::new(10_000_000, Limit::Packets(100)).with_mean_packet(1000)
 }
@@ -55,12 +54,12 @@ pub(crate) fn ect(bytes: u32) -> PacketView {
     packet(bytes).with_ecn(Ecn::Ect0)
 }
 
-/// Seconds as a moment.
+/// A time in seconds.
 pub(crate) fn at(seconds: f64) -> Time {
     Time((seconds * 1e9).round() as u64)
 }
 
-/// An algorithm on a link, with a queue that is whatever the test says.
+/// An algorithm on a link, with a queue that the test specifies.
 pub(crate) struct Bench {
     /// The algorithm under test.
     pub(crate) aqm: Box<dyn Aqm>,
@@ -94,7 +93,7 @@ impl Bench {
         self.view((bytes / u64::from(self.context.mean_packet)) as u32, bytes)
     }
 
-    /// An arrival that fits and meets `queue`; exactly `numbers` are drawn.
+    /// An arrival that fits and finds `queue`; exactly `numbers` are drawn.
     pub(crate) fn arrive(
         &mut self,
         now: Time,
@@ -108,7 +107,7 @@ impl Bench {
         verdict
     }
 
-    /// The timer that is due fires with `queue`.
+    /// The next timer expires with `queue`.
     pub(crate) fn tick(&mut self, queue: &QueueView) -> Time {
         let now = self.aqm.next_timer().expect("this algorithm has a timer");
         self.aqm.on_timer(now, queue);
@@ -146,7 +145,10 @@ impl Table {
         let mut lines = text.lines().filter(|line| !line.starts_with('#')).map(split);
         let head = lines.next().expect("a table has a head");
         let rows: Vec<_> = lines.collect();
-        assert!(!rows.is_empty() && rows.iter().all(|row| row.len() == head.len()), "a ragged table");
+        assert!(
+            !rows.is_empty() && rows.iter().all(|row| row.len() == head.len()),
+            "the rows have different lengths"
+        );
         Table { head, rows }
     }
 
@@ -164,7 +166,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The cell of `column` as it is written.
+    /// The text of the cell of `column`.
     pub(crate) fn word(&self, column: &str) -> &str {
         let index = self.table.head.iter().position(|h| h == column);
         &self.cells[index.unwrap_or_else(|| panic!("no column {column:?} in {:?}", self.table.head))]
@@ -172,7 +174,7 @@ impl Row<'_> {
     /// The number of `column`, if it has one.
     pub(crate) fn option(&self, column: &str) -> Option<f64> {
         let word = self.word(column);
-        (word != "-").then(|| word.parse().unwrap_or_else(|_| panic!("{word:?} is no number")))
+        (word != "-").then(|| word.parse().unwrap_or_else(|_| panic!("{word:?} is not a number")))
     }
     /// The number of `column`.
     pub(crate) fn number(&self, column: &str) -> f64 {
@@ -182,17 +184,17 @@ impl Row<'_> {
     pub(crate) fn whole(&self, column: &str) -> u32 {
         self.number(column) as u32
     }
-    /// The numbers to be drawn: the cell `u`, if any.
+    /// The random numbers of the row: the cell `u`, if any.
     pub(crate) fn draws(&self) -> Vec<f64> {
         self.option("u").into_iter().collect()
     }
-    /// `value` is what `column` says, to 1e-8 (the tables have nine digits); an empty cell is not checked.
+    /// `value` is that of `column`, to 1e-8 (the tables have nine digits); an empty cell is not checked.
     pub(crate) fn check(&self, column: &str, value: f64) {
         if let Some(expected) = self.option(column) {
             near(value, expected, &format!("row {} column {column}", self.number));
         }
     }
-    /// The verdict is a signal exactly if `column` says yes.
+    /// The verdict is a signal if and only if `column` is yes.
     pub(crate) fn check_signal(&self, column: &str, verdict: Verdict) {
         let expected = match self.word(column) {
             "yes" | "early" | "forced" | "mark" => true,

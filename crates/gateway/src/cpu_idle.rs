@@ -1,7 +1,7 @@
-//! Keeps processors out of idle states, by a thread on each that spins at the lowest priority.
+//! Prevents idle states of processors, with a thread on each that spins at the lowest priority.
 //!
-//! The host of a virtual machine gives an idle virtual processor's time to others, and may return it a tenth
-//! of a second late. All senders, receivers and the gateway then stall in the middle of a measurement.
+//! The host of a virtual machine may reschedule an idle virtual processor 0.1 s late. All senders, receivers
+//! and the gateway then stall during a measurement.
 
 use crate::device::run_idle_on;
 use std::{
@@ -41,7 +41,7 @@ impl Drop for IdleGuard {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            let _ = thread.join(); // it does not panic
+            let _ = thread.join(); // the thread does not panic
         }
     }
 }

@@ -60,7 +60,7 @@ impl Device {
         }
     }
 
-    /// Write a packet; whether the device accepted it.
+    /// Write a packet; returns whether the device accepted it.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         self.file.as_mut().is_some_and(|file| matches!(file.write(bytes), Ok(n) if n == bytes.len()))
     }
@@ -108,8 +108,8 @@ impl Poll {
     }
 }
 
-/// Set the timer slack to 1 ns and, if `priority` is not 0, request real-time scheduling; whether it was
-/// granted.
+/// Set the timer slack to 1 ns and, if `priority` is not 0, request real-time scheduling; returns whether it
+/// was granted.
 pub(crate) fn set_real_time(priority: u8) -> bool {
     // SAFETY: prctl with PR_SET_TIMERSLACK takes a number and accesses no memory of this process.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
@@ -121,7 +121,7 @@ pub(crate) fn set_real_time(priority: u8) -> bool {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &wanted) == 0 }
 }
 
-/// Run the calling thread on `processor` with the idle policy (SCHED_IDLE); whether it was granted.
+/// Run the calling thread on `processor` with the idle policy (SCHED_IDLE); returns whether it was granted.
 pub(crate) fn run_idle_on(processor: usize) -> bool {
     let lowest = libc::sched_param { sched_priority: 0 };
     // SAFETY: all zeros is a valid cpu_set_t: the empty set.

@@ -1,8 +1,8 @@
 //! The gateway in virtual time.
 //!
 //! A packet crosses the link of the sending host, the queue and the link of the bottleneck, and the link of
-//! the receiving host. All these times are computed, not measured, and events are handled in their order
-//! however late the caller is. So rates are exact, and an algorithm behaves as in the simulator. Time and
+//! the receiving host. All these times are computed, not measured, and events are handled in order, even if
+//! the caller is late. Rates are therefore exact, and an algorithm behaves as in the simulator. Time and
 //! packets are arguments: there is no clock and no file descriptor here.
 
 use crate::{
@@ -80,7 +80,7 @@ impl Engine {
     /// Check `plan` and build the gateway.
     ///
     /// # Errors
-    /// The first key whose value is refused.
+    /// The first key with an invalid value.
     pub fn new(plan: &Plan) -> Result<Engine, PlanError> {
         let options = Options {
             mean_packet: plan.mean_packet,
@@ -287,14 +287,14 @@ impl Engine {
             Some(lateness) => {
                 self.stats.delivered += 1;
                 self.lateness.add(lateness.0);
-                self.flows.direction(slot.flow).on_received(slot.tcp, slot.payload, now - slot.read);
+                self.flows.on_received(slot.flow, slot.tcp, slot.payload, now - slot.read);
             }
             None => self.stats.undelivered += 1,
         }
         self.free.push(number);
     }
 
-    /// Packets for which there is memory: the most that have been inside at once.
+    /// Number of packet slots: the maximum number of packets in the gateway at one time.
     #[cfg(test)]
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()
@@ -307,7 +307,7 @@ impl Engine {
 
     /// The counters outside the queues.
     pub fn stats(&self) -> Stats {
-        self.stats
+        Stats { forgotten_holes: self.flows.forgotten_holes(), ..self.stats }
     }
 
     /// The queues.
@@ -321,7 +321,7 @@ impl Engine {
     /// Inconsistent packet counts.
     pub fn finish(mut self, end: Time) -> Result<GatewayRecord, RunError> {
         let inside = (self.slots.len() - self.free.len()) as u64;
-        let s = self.stats;
+        let s = self.stats();
         let known = s.delivered + s.dropped + s.lost + s.malformed + s.unroutable + s.undelivered + inside;
         if s.read != known {
             return Err(RunError::Conservation(format!("gateway: {} read, {known} accounted for", s.read)));
@@ -348,7 +348,7 @@ impl Engine {
             lateness_edges_ns,
             lateness_counts,
             stalled: self.stalled,
-            stats: self.stats,
+            stats: s,
         })
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Event {
     pub(crate) time: Time,
     pub(crate) kind: EventKind,
     sequence: u64,
-    /// The link or the packet that it concerns.
+    /// Number of its link or packet.
     pub(crate) number: u32,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Event {
 pub(crate) struct EventQueue {
     inside: BinaryHeap<Reverse<Event>>,
     deliveries: BinaryHeap<Reverse<Event>>,
-    /// An event inside causes no delivery sooner than this.
+    /// Minimum time from an event inside to a delivery that it causes.
     min_delay: Span,
     /// Events scheduled so far.
     scheduled: u64,
@@ -61,7 +61,7 @@ impl EventQueue {
         heap.peek().is_some_and(|Reverse(event)| event.time <= now).then(|| heap.pop())?.map(|Reverse(e)| e)
     }
 
-    /// The latest time to handle events so that no delivery is late.
+    /// The latest time at which events can be handled without a late delivery.
     pub(crate) fn next_deadline(&self) -> Option<Time> {
         let first = |heap: &BinaryHeap<Reverse<Event>>| heap.peek().map(|Reverse(event)| event.time);
         let inside = first(&self.inside).map(|time| time + self.min_delay);

@@ -5,7 +5,7 @@
 //! not the acknowledgements.
 
 use crate::{
-    goodput::Arrived,
+    goodput::{Arrived, HoleBudget},
     packet::{FRAGMENT, Header, Ports, TCP, Tcp, UDP},
     plan::{Rule, Transport},
     routes::Prefix,
@@ -17,11 +17,12 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
-/// Connections that are distinguished; the others count as one connection of each rule, without addresses.
+/// Maximum number of connections with a row of their own; the others count as one connection per rule,
+/// without addresses.
 const MAX_CONNECTIONS: usize = 1 << 20;
-/// The value of columns that only the end systems could fill.
+/// The value of columns that only the end systems can measure.
 const UNKNOWN: u64 = u64::MAX;
-/// First fragments whose ports are remembered for the other fragments.
+/// Maximum number of first fragments whose ports are stored for the later fragments.
 const MAX_FRAGMENTS: usize = 256;
 
 /// An end point of a connection.
@@ -44,7 +45,7 @@ pub struct Ends {
     pub destination: Endpoint,
 }
 
-/// An address and a port, as they are compared.
+/// An address and a port, in the order of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
     address: u128,
@@ -59,7 +60,7 @@ struct Key {
     protocol: u8,
 }
 
-/// The packet that a fragment belongs to.
+/// The packet of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FragmentKey {
     source: u128,
@@ -120,12 +121,12 @@ impl Direction {
     }
 
     /// Count a packet that was delivered `delay` after it was read.
-    pub(crate) fn on_received(&mut self, tcp: Option<Tcp>, payload: u32, delay: Span) {
+    fn on_received(&mut self, tcp: Option<Tcp>, payload: u32, delay: Span, holes: &mut HoleBudget) {
         self.counts.received += 1;
         self.counts.delay += delay;
         self.counts.delay_max = self.counts.delay_max.max(delay);
         self.counts.goodput += match tcp {
-            Some(tcp) if payload > 0 => u64::from(self.arrived.take(tcp.sequence, payload)),
+            Some(tcp) if payload > 0 => u64::from(self.arrived.take(tcp.sequence, payload, holes)),
             _ => u64::from(payload),
         };
     }
@@ -160,6 +161,7 @@ pub(crate) struct Flows {
     fragments: VecDeque<(FragmentKey, Ports)>,
     /// The connection of the last packet.
     last: Option<(Key, u32)>,
+    holes: HoleBudget,
 }
 
 impl Flows {
@@ -173,12 +175,13 @@ impl Flows {
             max_connections: MAX_CONNECTIONS,
             fragments: VecDeque::new(),
             last: None,
+            holes: HoleBudget::default(),
         }
     }
 
     /// The flow of a packet: twice the number of its connection, plus 1 if the higher end point sent it.
     pub(crate) fn of(&mut self, now: Time, header: &Header) -> u32 {
-        // A fragment of an unknown packet belongs to no connection: it counts as of a protocol of its own.
+        // A fragment of an unknown packet belongs to no connection: it counts as a separate protocol.
         let (ports, protocol) = match self.ports(header) {
             Some(ports) => (ports, header.protocol),
             None => (Ports::default(), FRAGMENT),
@@ -221,7 +224,8 @@ impl Flows {
         number
     }
 
-    /// The ports of a packet; those of later fragments are remembered from the first one, if it was read.
+    /// The ports of a packet; those of a later fragment are the stored ones of the first fragment, if it was
+    /// read.
     fn ports(&mut self, header: &Header) -> Option<Ports> {
         let Some(fragment) = header.fragment else { return Some(header.ports) };
         let key = FragmentKey { source: header.source, destination: header.destination, id: fragment.id };
@@ -255,7 +259,7 @@ impl Flows {
         self.rules.iter().position(matches).unwrap_or(self.rules.len() - 1)
     }
 
-    /// The class that the rule of a flow gives its packets.
+    /// The class that the rule of a flow assigns to its packets.
     pub(crate) fn class(&self, flow: u32) -> Option<u8> {
         self.rules[self.connections[flow as usize / 2].rule as usize].rule.class
     }
@@ -263,6 +267,17 @@ impl Flows {
     /// One direction of a connection.
     pub(crate) fn direction(&mut self, flow: u32) -> &mut Direction {
         &mut self.connections[flow as usize / 2].directions[flow as usize & 1]
+    }
+
+    /// Count a packet of `flow` that was delivered `delay` after it was read.
+    pub(crate) fn on_received(&mut self, flow: u32, tcp: Option<Tcp>, payload: u32, delay: Span) {
+        let direction = &mut self.connections[flow as usize / 2].directions[flow as usize & 1];
+        direction.on_received(tcp, payload, delay, &mut self.holes);
+    }
+
+    /// Missing ranges of sequence numbers that were forgotten.
+    pub(crate) fn forgotten_holes(&self) -> u64 {
+        self.holes.forgotten
     }
 
     /// Open the window: reset the counters.

@@ -27,7 +27,7 @@ const MIN_STALL: Span = Span(1_000_000);
 /// The longest sleep, which bounds the delay of a stop request, and the time between two updates of [`Live`].
 const MAX_SLEEP: Span = Span(20_000_000);
 
-/// Why there is no record.
+/// The reason why there is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// The plan was refused.
@@ -72,7 +72,7 @@ impl Gateway {
     /// Start a gateway.
     ///
     /// # Errors
-    /// A plan that is refused, an invalid descriptor.
+    /// An invalid plan or descriptor.
     pub fn start(plan: &Plan) -> Result<Gateway, GatewayError> {
         let engine = Engine::new(plan).map_err(GatewayError::Plan)?;
         let devices = plan
@@ -96,7 +96,7 @@ impl Gateway {
         *self.shared.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Request that it ends now.
+    /// Request its end.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
     }

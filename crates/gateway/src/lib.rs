@@ -9,7 +9,7 @@
 //! A [`Plan`] describes a gateway, [`Gateway`] runs it in a thread of its own, and a [`GatewayRecord`] holds
 //! the results. Modules: `packet` (headers), `segment` (segmentation of super-packets), `routes` (the host of
 //! an address), `flows` (connections), `turn` (a device's share of the gateway), `engine` (virtual time) with
-//! `events` (pending events), `cpu_idle` (keeps processors out of idle states), `device` (file descriptors,
+//! `events` (pending events), `cpu_idle` (prevents idle states of processors), `device` (file descriptors,
 //! clock, scheduler). Only `device` reads a clock or contains `unsafe` code.
 //!
 //! One datagram of 28 bytes through a gateway of 10 Mbit/s and 5 ms, in virtual time:

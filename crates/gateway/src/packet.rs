@@ -23,7 +23,7 @@ const MAX_EXTENSIONS: usize = 16;
 const IPV4_HEADER: usize = 20;
 pub(crate) const IPV6_HEADER: usize = 40;
 
-/// Why a packet cannot be routed.
+/// The reason why a packet cannot be routed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than its IP header.
@@ -151,8 +151,8 @@ fn parse_v4(packet: &[u8]) -> Result<Header, Malformed> {
 fn parse_v6(packet: &[u8]) -> Result<Header, Malformed> {
     let fixed: &[u8; IPV6_HEADER] = packet.first_chunk().ok_or(Malformed::Short)?;
     let payload = usize::from(word(fixed, 4));
-    // A payload length of 0 means a jumbogram (RFC 2675, section 2), whose length is in an option: take what
-    // was read.
+    // A payload length of 0 means a jumbogram (RFC 2675, section 2), whose length is in an option: the number
+    // of bytes read is used.
     let length = if payload == 0 { packet.len() } else { IPV6_HEADER + payload };
     if length > packet.len() {
         return Err(Malformed::Length);
@@ -177,7 +177,7 @@ fn parse_v6(packet: &[u8]) -> Result<Header, Malformed> {
     Ok(with_transport(header, packet))
 }
 
-/// Find the transport header; whether it was found.
+/// Find the transport header; returns whether it was found.
 fn skip_extensions(header: &mut Header, packet: &[u8]) -> bool {
     for _ in 0..MAX_EXTENSIONS {
         let at = header.transport;

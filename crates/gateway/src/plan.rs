@@ -33,7 +33,7 @@ pub struct Plan {
     pub forward: Link,
     /// The bottleneck from right to left, with its queue.
     pub backward: Link,
-    /// The link whose queue is measured: 0 forward, 1 backward; absent: the one that carried more.
+    /// The link whose queue is measured: 0 forward, 1 backward; absent: the one that carried more bytes.
     #[serde(default)]
     pub measured: Option<u8>,
     /// Loss rate behind the bottleneck, forward and backward.
@@ -49,7 +49,7 @@ pub struct Plan {
     pub overhead: u32,
     /// The mean packet size on the wire that algorithms assume.
     pub mean_packet: u32,
-    /// The preset that defaults of algorithms come from.
+    /// The preset of the defaults of algorithms.
     #[serde(default, deserialize_with = "conventions")]
     pub conventions: Conventions,
     /// Real-time priority (SCHED_FIFO) of the gateway thread, 0 for none; used where it is permitted.

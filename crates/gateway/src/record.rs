@@ -36,10 +36,13 @@ pub struct Stats {
     pub malformed: u64,
     /// Without a destination on the other side.
     pub unroutable: u64,
-    /// Refused by a device, or the device was gone.
+    /// Refused by a device, or its device was deleted.
     pub undelivered: u64,
     /// Forwarded, although their transport header is invalid.
     pub odd: u64,
     /// Super-packets that were segmented.
     pub super_packets: u64,
+    /// Missing ranges in the sequence numbers of TCP that were forgotten, because there were too many; their
+    /// bytes are not part of the goodput.
+    pub forgotten_holes: u64,
 }

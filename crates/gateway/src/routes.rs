@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Addresses and prefixes that often match: few bits vary, at either end.
+    /// Addresses and prefixes that match often: only a few bits at both ends vary.
     fn near() -> impl Strategy<Value = u128> {
         (0u128..8, 0u128..8).prop_map(|(high, low)| high << 125 | low)
     }

@@ -1,7 +1,8 @@
-//! The turn of a device: packets are read from it until it is empty, has had its share, or an event is late.
+//! One turn of a device: packets are read from it until it is empty, the share of a turn is used, or an event
+//! is late.
 //!
 //! Devices take turns, so a flood at one of them delays the packets of another by at most its share per turn,
-//! whatever its packets contain. A device that is flooded loses packets in the kernel's queue in front of it.
+//! independently of the contents of its packets. A flooded device loses packets in its queue in the kernel.
 
 use crate::{
     device::{Device, ReadResult},
@@ -9,10 +10,10 @@ use crate::{
 };
 use sojourn_aqm::Time;
 
-/// Packets of one turn; a super-packet counts as its segments, and the last one may exceed the share.
+/// Packets per turn; a super-packet counts as its segments, and the last one may exceed the share.
 const SHARE: u64 = 128;
 
-/// Where packets are read from.
+/// A source of packets.
 pub(crate) trait Source {
     /// Read a packet or a super-packet.
     fn read(&mut self, into: &mut [u8]) -> ReadResult;
@@ -24,7 +25,7 @@ impl Source for Device {
     }
 }
 
-/// Read one turn into the engine, until `end`; whether the device is gone.
+/// Read the packets of one turn into the engine, until `end`; returns whether the device was deleted.
 pub(crate) fn take(
     engine: &mut Engine,
     source: &mut impl Source,
@@ -123,7 +124,7 @@ mod tests {
             let mut engine = engine();
             let mut flood = Packets { bytes, left: 1_000_000 };
             let mut other = Packets { bytes: packet(1, 0, 17, plain, &[0, 1, 0, 2, 0, 8, 0, 0]), left: 0 };
-            // Each packet takes 5 us, ten times what it really takes.
+            // Each packet takes 5 us, ten times the real time.
             let time = Cell::new(0);
             let mut buffer = vec![0; 65_536 + 522];
             let (mut delivered, mut worst) = (0u64, 0);
@@ -147,7 +148,7 @@ mod tests {
                     assert!(taken < SHARE + MAX_SEGMENTS as u64, "{name}: {taken}");
                     time.set(time.get() + 5_000 * taken);
                 }
-                assert_eq!(other.left, 0, "{name}: its packet is read in every round");
+                assert_eq!(other.left, 0, "{name}: the other device's packet is read in every round");
             }
             assert!(flood.left > 900_000, "{name}");
             engine.advance(Time(time.get() + 10_000_000), &mut |device, _, _| {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_that_of_the_packets_inside() {
+    fn memory_is_limited_to_the_packets_in_the_gateway() {
         let mut engine = engine();
         let tiny = packet(0, 1, 50, Offload::default(), &[]);
         let mut at = |rounds: std::ops::Range<u64>| {
@@ -175,8 +176,11 @@ mod tests {
         };
         // 20 packets of 20 bytes per microsecond: three times the rate of the link.
         let inside = at(0..10_000);
-        assert!((30_000..40_000).contains(&inside), "5 ms of the link, and a full queue: {inside}");
-        assert_eq!(at(10_000..20_000), inside, "packets of the past take none");
+        assert!(
+            (30_000..40_000).contains(&inside),
+            "the packets of 5 ms on the link, and a full queue: {inside}"
+        );
+        assert_eq!(at(10_000..20_000), inside, "departed packets use no memory");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The gateway in virtual time: its queues are those of the simulator, rates are exact however late the host
-//! is, and every packet is accounted for.
+//! The gateway in virtual time: its queues are those of the simulator, rates are exact even if the host is
+//! late, and every packet is counted.
 
 use crate::support::{gateway, ipv4, ipv6, plain, tcp, udp};
 use serde_json::json;
@@ -47,7 +47,7 @@ fn flood(count: u64, gap: u64) -> Vec<(u64, Vec<u8>)> {
 }
 
 #[test]
-fn departures_are_exact_however_late_the_host_is() {
+fn departures_are_exact_on_a_late_host() {
     let packets = flood(100, 300_000);
     let (result, deliveries) = run(gateway("droptail", json!({})), &packets, MS / 10, 200 * MS);
     let times: Vec<u64> = deliveries.iter().map(|(time, _)| *time).collect();
@@ -136,7 +136,7 @@ fn same(aqm: &str, a: &Record, b: &Record) {
 }
 
 #[test]
-fn samples_without_a_known_end_are_merged_and_stay_right() {
+fn samples_without_a_known_end_are_merged_correctly() {
     let step = MS / 10;
     let end = 25_000 * MS;
     // Bursts of 30 packets every 100 ms, every other one of class 1 from 5 s on.
@@ -342,7 +342,7 @@ fn code_points_and_rules_give_classes() {
 }
 
 #[test]
-fn hosts_have_links_of_their_own_and_losses_are_drawn() {
+fn each_host_has_its_link_and_losses_are_random() {
     let hosts = json!([
         {"name": "a", "device": 0, "side": "left", "addresses": ["10.0.0.1"], "rate": 1_000_000, "delay": 3 * MS},
         {"name": "b", "device": 1, "side": "right", "addresses": ["10.0.1.1"], "rate": 2_000_000, "delay": 7 * MS},

@@ -48,10 +48,9 @@ pub mod testbed;
 mod traffic;
 
 pub use error::{PlanError, RunError};
-pub use path::{FastPath, SlowPathReason};
 pub use plan::Plan;
 pub use record::{
-    ClassColumns, CwndColumns, DropColumns, FlowColumns, Histogram, ObjectColumns, PageColumns, QueueRecord,
-    QueueSeries, Record, Series, Window,
+    ClassColumns, CwndColumns, DropColumns, FastPath, FlowColumns, Histogram, ObjectColumns, PageColumns,
+    QueueRecord, QueueSeries, Record, Series, SlowPathReason, Window,
 };
 pub use sim::{Control, Simulation};

@@ -1,6 +1,5 @@
 //! A packet, and the selective acknowledgements in flight.
 
-use crate::path::NO_INDEX;
 use sojourn_aqm::{Class, Ecn, FlowId, PacketView, Time};
 
 /// A block of packets: the first one, and one beyond the last.
@@ -49,6 +48,9 @@ impl Sacks {
     }
 }
 
+/// In place of a step: on none.
+const NO_STEP: u32 = u32::MAX;
+
 /// The type of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carries {
@@ -90,7 +92,7 @@ impl Default for Packet {
         Packet {
             stamp: 0,
             flow: 0,
-            step: NO_INDEX,
+            step: NO_STEP,
             host: 0,
             bytes: 0,
             number: 0,

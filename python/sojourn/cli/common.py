@@ -22,12 +22,14 @@ from sojourn.terminal import console, escape, show
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
 from sojourn.worlds.simulated.executors import Local, Serial, cores
-from sojourn.worlds.simulated.memory import excess
+from sojourn.worlds.simulated.memory import excess, largest
 
 
-def note_memory(points: Iterable[Point], workers: int | None) -> None:
-    """Print a warning if traces of the runs may need more memory than is available."""
+def note_memory(points: Iterable[Point], workers: int | None, verbose: bool = False) -> None:
+    """Print a warning if runs may need more memory than there is; if `verbose`, the bound in any case."""
     plans = [point.plan_json for point in points]
+    if verbose and (most := largest(plans)) is not None:
+        note(f"memory: at most {most} for a run")
     if sentence := excess(plans, min(workers or cores(), len(plans))):
         note(f"sojourn: warning: {sentence}")
 

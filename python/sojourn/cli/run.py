@@ -60,7 +60,7 @@ def run(
     note_duration(scenario, len(points), world)
     directory = out if out is not None else default_directory(scenario, specs, world)
     if world == worlds.DEFAULT:
-        note_memory(points, workers)
+        note_memory(points, workers, verbose)
     if retry_failed:
         retry(directory)
     with resumable():

@@ -241,8 +241,10 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
         Column("done", "done"),
         Column("seconds", "time", Scale(1.0, "s"), 2),
         Column("bytes", "disk", Scale(1e-6, "MB"), 3),
+        Column("memory", "memory of a run, at most", Scale(1e-6, "MB"), 3),
     ]
-    rows = [(len(plan.cells), found.runs, found.done, found.seconds, found.bytes)]
+    memory = found.memory.total
+    rows = [(len(plan.cells), found.runs, found.done, found.seconds, found.bytes, memory)]
     table = Table("estimate", f"Estimate of {plan.scenario.name}", columns, rows, keys=0, turned=True)
     notes = [
         f"combinations  {len(plan.cells)}",
@@ -256,7 +258,10 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
         time = _duration(found.seconds)
         notes.append(f"time          about {time} with {cores} workers (from three short trial runs)")
         notes.append(f"disk          about {found.bytes / 1e6:.3g} MB")
-    emit(Output(table.title, [table], found._asdict(), notes, with_tables=False), json, export)
+    notes.append(f"memory        at most {found.memory} for a run")
+    note_memory(plan.points, workers)
+    data = {**found._asdict(), "memory": {**found.memory._asdict(), "total": memory}}
+    emit(Output(table.title, [table], data, notes, with_tables=False), json, export)
 
 
 def _duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from sojourn.algorithms.builtin import parameters
-from sojourn.cli.common import executor, note, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -162,6 +162,7 @@ def tune(
     numbers = {"trials": trials, "seeds": seeds, "seed_from": seed_from, "confirm": confirm, "best": best}
     plan = _with(plan, baseline, weight=weight, sampler_seed=sampler_seed, **numbers)
     folder = out if out is not None else plan.default_directory
+    note_memory(points(scenario, plan.aqms, [seed_from]), workers, verbose=True)
     if retry_failed:
         for one in (folder, folder / CONFIRM):
             retry(one)

@@ -76,7 +76,12 @@ def answers(result: Reproduction) -> str:
     """Return the answers to a paper's questions from the claims that were run, as `sojourn.report.Text`."""
     known = {item.claim.id for item in result.counted if item.finding.n}
     questions = [one for one in result.paper.questions if known & set(one.claims)]
-    return "\n\n".join([*(_answer(one, result.counted) for one in questions), *_readings(result)])
+    return "\n\n".join(_answer(one, result.counted) for one in questions)
+
+
+def other_readings(result: Reproduction) -> str:
+    """Return what other readings change, and what may be chance, as `sojourn.report.Text`."""
+    return "\n\n".join(_readings(result))
 
 
 def _answer(question: Question, judged: Sequence[ClaimResult]) -> str:

@@ -2,7 +2,8 @@
 
 * `Below`: one number is smaller than another. Reproduced if the 95 % t-interval of the paired difference (of
   logarithms for ratios and times) lies wholly on the claim's side, not reproduced if wholly on the other
-  side, else undecided, and more seeds may decide. Times that were never reached are compared by a sign test.
+  side, else undecided, and more seeds may decide. An effect below the smallest one of interest decides
+  nothing. Times that were never reached are compared by a sign test.
 * `Within`: a number, a difference or a ratio lies inside a margin. Reproduced if both ends of the interval
   are inside, not reproduced if the interval is wholly outside, else undecided.
 * `ShareOfSeeds`: a statement about one run holds in at least 8 of 10 runs.
@@ -24,6 +25,9 @@ from sojourn.papers.terms import Samples, Source, Term, together
 
 #: Fraction of seeds in which a statement about a single run must hold ("4 of 5 seeds" in ``claims.csv``).
 SHARE = 0.8
+
+#: The reason of an inequality whose effect is too small to decide it.
+TRIVIAL = "less than the smallest effect of interest"
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
@@ -66,6 +70,8 @@ class Below:
         If False the claim is ``<=``: exact equality in every seed is on the claim's side.
     seeds : int
         Minimum number of seeds.
+    least : float
+        Smallest effect of interest, as a share of `b` (`sojourn.papers.smallest`).
     """
 
     a: Term
@@ -75,6 +81,12 @@ class Below:
     offset: float = 0.0
     strict: bool = True
     seeds: int = 10
+    least: float = 0.0
+
+    @property
+    def bare(self) -> bool:
+        """Whether it is "a < b", without a factor or offset that states how much less."""
+        return self.factor == 1 and self.offset == 0
 
     @property
     def sources(self) -> frozenset[Source]:
@@ -82,8 +94,10 @@ class Below:
         return self.a.sources | self.b.sources
 
     def undecided_sources(self, samples: Samples) -> frozenset[Source]:
-        """Return all arms while undecided."""
-        return self.sources if self.judge(samples).verdict is U else frozenset()
+        """Return all arms while undecided, but not for an effect that is too small to matter."""
+        finding = self.judge(samples)
+        open_ = finding.verdict is U and not finding.reason.startswith(TRIVIAL)
+        return self.sources if open_ else frozenset()
 
     def judge(self, samples: Samples) -> Finding:
         """Return the finding by t-interval, or by sign test if a time was never reached."""
@@ -118,8 +132,21 @@ class Below:
             verdict = N if self.strict else R
             return replace(finding, verdict=verdict, p=None, reason=f"equal in all {effect.n} seeds")
         verdict = R if effect.high < border else N if effect.low > border else U
+        if verdict is not U and self._trivial(effect.mean, b):
+            reason = (
+                f"{TRIVIAL} ({self.least:.1%}); interval {'below' if verdict is R else 'above'} {border:g}"
+            )
+            return replace(finding, p=None, reason=reason)
         where = {R: "below", N: "above", U: "across"}[verdict]
         return replace(finding, verdict=verdict, reason=f"interval {where} {border:g}")
+
+    def _trivial(self, effect: float | None, b: tuple[float, ...]) -> bool:
+        """Whether an effect is smaller than the smallest one of interest."""
+        if effect is None or not self.least:
+            return False
+        if self.log and effect > 0:
+            return abs(math.log(effect)) < math.log1p(self.least)
+        return abs(effect) < self.least * abs(stats.mean(b))
 
     def _by_sign(
         self,

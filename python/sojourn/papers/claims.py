@@ -116,6 +116,10 @@ class ClaimResult:
         The number that the paper prints, if it prints one.
     world : str
         ``analytic``, ``simulated``, ``real`` or ``fluid``; a claim has a row for each of its worlds.
+    cause : str
+        Why the claim is not reproduced, with the evidence; empty if it is.
+    standing : str
+        The verdict over all readings (`sojourn.papers.search.standing`); empty for a claim that was not run.
     p_holm : float or None
         `Finding.p` corrected for the number of claims tested in the paper.
     sensitivity : mapping
@@ -129,6 +133,8 @@ class ClaimResult:
     world: str
     assumptions: tuple[str, ...] = ()
     published: float | None = None
+    cause: str = ""
+    standing: str = ""
     p_holm: float | None = None
     sensitivity: Mapping[str, Verdict] = field(default_factory=dict)
     run_seconds: tuple[float, ...] = ()
@@ -206,6 +212,8 @@ def claims_frame(judged: Iterable[ClaimResult]) -> pl.DataFrame:
             "run_seconds": " ".join(f"{seconds:g}" for seconds in item.run_seconds),
             "met": item.finding.met if item.finding.parts else None,
             "parts": item.finding.parts or None,
+            "cause": item.cause,
+            "standing": item.standing,
         }
         for item in judged
     ]
@@ -237,5 +245,7 @@ CLAIM_COLUMNS = pl.Schema(
         "run_seconds": pl.String,
         "met": pl.Int64,
         "parts": pl.Int64,
+        "cause": pl.String,
+        "standing": pl.String,
     }
 )

@@ -100,9 +100,14 @@ class All(_Joined):
             shown = replace(shown, p=min(1.0, shown.p * len(found)))
         if all(finding.slack is not None for finding in deciding):
             shown = min(deciding, key=lambda finding: finding.slack or 0.0)
-        least = min(finding.n for finding in found)
+        n = max(one.n for one in deciding) if verdict is N else _seeds(deciding)
         met, parts = _counted(found)
-        return replace(shown, n=least, reason=_listed(found), met=met, parts=parts)
+        return replace(shown, n=n, reason=_listed(found), met=met, parts=parts)
+
+
+def _seeds(deciding: Sequence[Finding]) -> int:
+    """Return the fewest seeds of some parts, without those that were not run; 0 if none was."""
+    return min((one.n for one in deciding if one.n), default=0)
 
 
 def _counted(found: Sequence[Finding]) -> tuple[int, int]:
@@ -147,8 +152,9 @@ class AtLeast(_Joined):
         """Return the finding; its effect is the number of parts that hold."""
         found = [part.judge(samples) for part in self.parts]
         held, failed = (sum(one.verdict is verdict for one in found) for verdict in (R, N))
-        fewest, count = min(one.n for one in found), len(self.parts)
+        count = len(self.parts)
         verdict = R if held >= self.least else N if failed > count - self.least else U
+        fewest = _seeds(found if verdict is U else [one for one in found if one.verdict is verdict])
         measure = f"parts that hold, of {count}: {found[0].measure} and so on"
         reason = "; ".join(f"{one.verdict} ({brief(one)})" for one in found)
         finding = Finding(

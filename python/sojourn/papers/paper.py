@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from sojourn.errors import unknown
 from sojourn.papers.answers import Question
 from sojourn.papers.checks import Check
-from sojourn.papers.claims import Claim, ClaimResult, Finding, load_claims, rows
+from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict, load_claims, rows
 from sojourn.papers.experiment import Arm, Experiment, Reading
 from sojourn.papers.published import Counterpart
 from sojourn.papers.real import Testbed
+from sojourn.papers.reasons import Reasons
 from sojourn.worlds import Reduce
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Paper:
     citation : str
         Authors, journal, year.
     data : Traversable
-        The directory with ``claims.csv``, ``assumptions.csv``, ``published.csv`` and ``parameters.csv``.
+        The directory with ``claims.csv``, ``assumptions.csv``, ``published.csv``, ``parameters.csv``, and the
+        files of `sojourn.papers.reasons`.
     experiments : sequence of Experiment
         The experiments, in the order of the report.
     readings : sequence of Reading
@@ -94,6 +96,11 @@ class Paper:
         """The worlds of its claims."""
         return list(dict.fromkeys(world for claim in self.claims for world in self.worlds_of(claim)))
 
+    @cached_property
+    def reasons(self) -> Reasons:
+        """Why printed numbers and claims are missed."""
+        return Reasons(self.data)
+
     def table(self, name: str) -> list[dict[str, str]]:
         """Return the rows of one of the data files."""
         return rows(self.data / f"{name}.csv")
@@ -124,4 +131,7 @@ class Paper:
         found = dict.fromkeys(name for one in experiments for name in one.assumptions)
         assumptions = tuple(found) if claim.assumed else ()
         world = world or self.worlds_of(claim)[0]
-        return ClaimResult(claim, finding, world, assumptions, self.published.get(claim.id))
+        missed = finding.verdict is Verdict.NOT_REPRODUCED and world in BUILT
+        cause = self.reasons.claims.get(claim.id) if missed else None
+        printed = self.published.get(claim.id)
+        return ClaimResult(claim, finding, world, assumptions, printed, cause.words if cause else "")

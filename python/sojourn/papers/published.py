@@ -2,7 +2,7 @@
 
 A paper maps a row to a `Cell`: a term and its statistic over seeds (the mean, or the standard deviation if
 the paper prints that). Some numbers are calculated. A row without a counterpart (settings, background
-statements) stays in the table with the reason.
+statements) stays in the table with the reason; so does one that ours misses (`sojourn.papers.reasons`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from sojourn import stats
+from sojourn.papers.reasons import Reasons
 from sojourn.papers.terms import Samples, Term
 
 
@@ -45,7 +46,10 @@ Counterpart: TypeAlias = Cell | float | str
 
 
 def beside(
-    rows: Sequence[Mapping[str, str]], cell: Callable[[Mapping[str, str]], Counterpart], samples: Samples
+    rows: Sequence[Mapping[str, str]],
+    cell: Callable[[Mapping[str, str]], Counterpart],
+    samples: Samples,
+    reasons: Reasons,
 ) -> pl.DataFrame:
     """Return the published numbers joined with ours.
 
@@ -57,17 +61,22 @@ def beside(
         Maps a row to its counterpart.
     samples : Samples
         Metrics of the runs.
+    reasons : Reasons
+        Why numbers are missed.
 
     Returns
     -------
     polars.DataFrame
         The columns of ``published.csv`` (value as ``published``), and ``ours``, ``ours_ci95``, ``n``,
-        ``ratio`` (ours / published), and ``why`` a row has no counterpart.
+        ``ratio`` (ours / published), ``reason`` (the id of the reason why ours is off by more than 25 %),
+        and ``why``: its words, or why a row has no counterpart.
     """
     table = []
     for row in rows:
         ours, why = _ours(cell(row), samples)
         value = float(row["value"])
+        ratio = ours.mean / value if ours.mean is not None and value else None
+        reason = reasons.cell(row, ratio)
         table.append(
             {
                 **{name: row[name] for name in TEXTS},
@@ -75,8 +84,9 @@ def beside(
                 "ours": ours.mean,
                 "ours_ci95": ours.ci95,
                 "n": ours.n or None,
-                "ratio": ours.mean / value if ours.mean is not None and value else None,
-                "why": why,
+                "ratio": ratio,
+                "reason": reason.id if reason else "",
+                "why": reason.words if reason else why,
             }
         )
     return pl.DataFrame(table, schema=COLUMNS)
@@ -113,6 +123,7 @@ COLUMNS = pl.Schema(
         "ours_ci95": pl.Float64,
         "n": pl.Int64,
         "ratio": pl.Float64,
+        "reason": pl.String,
         "why": pl.String,
         "note": pl.String,
     }

@@ -6,18 +6,18 @@ The structure of the page is the same for every paper; figures and captions come
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from sojourn import _core, files
-from sojourn.papers.answers import answers
+from sojourn import _core
+from sojourn.papers import tables
+from sojourn.papers.answers import answers, other_readings
 from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
 from sojourn.papers.manifest import facts
 from sojourn.papers.result import Reproduction
-from sojourn.papers.search.run import FILE, default_directory
+from sojourn.papers.search.run import default_directory, stored
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Code, Column, Document, Facts, Note, Section, Table, Text, Verdicts, render
 
@@ -52,12 +52,12 @@ are paired by seed.
 """
 
 
-def page(result: Reproduction) -> str:
-    """Return the report as one HTML page."""
-    return render(document(result))
+def page(result: Reproduction, drawn: Sequence[Section]) -> str:
+    """Return the report as one HTML page, with the paper's own sections as `drawn`."""
+    return render(document(result, drawn))
 
 
-def document(result: Reproduction) -> Document:
+def document(result: Reproduction, drawn: Sequence[Section]) -> Document:
     """Return the parts of the report."""
     seeds = max((int(str(row["seed"])) for row in result.campaign.rows), default=0)
     return Document(
@@ -67,7 +67,7 @@ def document(result: Reproduction) -> Document:
         command=result.command,
         summary=_summary(result),
         highlights=_highlights(result, seeds),
-        blocks=[section for section in _sections(result) if section.blocks],
+        blocks=[section for section in _sections(result, drawn) if section.blocks],
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
 
@@ -82,13 +82,13 @@ def _highlights(result: Reproduction, seeds: int) -> list[tuple[str, str]]:
     return [*shown, (str(seeds), "seeds at most")]
 
 
-def _sections(result: Reproduction) -> list[Section]:
+def _sections(result: Reproduction, drawn: Sequence[Section]) -> list[Section]:
     words = answers(result)
     return [
         Section("Findings", [Text(words)] if words else []),
-        *result.paper.sections(result),
+        *drawn,
+        Section("Printed tables", list(_published(result))),
         Section("Claims", list(_claims(result))),
-        Section("Published against ours", list(_published(result))),
         Section("Numbers", list(_numbers(result)), "Mean over seeds with the 95 % interval."),
         Section("Readings", list(_readings(result))),
         Section("Readings tried jointly", list(_searched(result))),
@@ -106,8 +106,7 @@ def _summary(result: Reproduction) -> str:
             f" {len(result.elsewhere)} claims are also made about the real world, which runs only with "
             "`--world real`; they are listed separately."
         )
-    if result.kinds:
-        text += f" {result.kinds}"
+    text += "".join(f" {words}" for words in (result.kinds, result.standings) if words)
     if result.selection.quick:
         text += (
             " This is the quick run with few seeds. Claims that need more are left undecided with the reason "
@@ -156,36 +155,22 @@ def _reason(item: ClaimResult) -> str:
     finding = item.finding
     claimed = f"Claimed: {finding.claimed}." if finding.claimed else ""
     lasting = f"Runs of {item.lasting}." if item.lasting else ""
-    return " ".join(filter(None, (finding.reason.rstrip(".") + ".", claimed, lasting)))
+    met = f"{finding.met} of {finding.parts} comparisons are on its side." if finding.parts > 1 else ""
+    over = f"Over all readings: {item.standing}." if item.standing else ""
+    cause = f"Why: {item.cause}" if item.cause else ""
+    return " ".join(filter(None, (finding.reason.rstrip(".") + ".", met, claimed, lasting, over, cause)))
 
 
 def _published(result: Reproduction) -> Iterator[Block]:
-    """Show the printed numbers beside ours, then those without a counterpart with the reason."""
-    of, setting = pl.col("algorithm"), pl.col("parameter_set")
-    table = result.published.select(
-        where=pl.col("table_or_figure"),
-        what=pl.concat_str(
-            pl.col("metric").str.replace_all("([a-z0-9]{2,})_", "$1 "),
-            pl.when(of.is_in(("all", "none", ""))).then(pl.lit("")).otherwise(" of " + of),
-            pl.when(setting == "").then(pl.lit("")).otherwise(", " + setting),
-        ),
-        **{name: pl.col(name) for name in ("statistic", "published", "unit", "ours", "ours_ci95", "n")},
-        ratio=pl.col("ratio"),
-        why=pl.col("why"),
-    )
-    known = pl.col("ours").is_not_null()
-    columns = {name: Column(name, kind="text") for name in ("where", "what", "statistic")}
-    columns["published"] = Column(digits=4)
-    columns["unit"] = Column("unit", kind="text")
-    if table.filter(known).height:
-        shown = columns | {"ours": Column("ours", half_width="ours_ci95")}
-        shown |= {"n": Column("seeds", kind="seed"), "ratio": Column("ours / published")}
-        yield Table(
-            table.filter(known), "Every printed number that has a counterpart in a run or a formula", shown
-        )
-    if table.filter(~known).height:
-        alone = columns | {"why": Column("why", kind="text")}
-        yield Table(table.filter(~known), "Printed numbers without a counterpart", alone)
+    """Show the printed tables with ours, then the numbers without a counterpart with the reason."""
+    for printed in tables.tables(result.published):
+        yield from tables.blocks(printed, result.paper.reasons)
+    alone = result.published.filter(pl.col("ours").is_null())
+    if alone.height:
+        names = ("table_or_figure", "metric", "algorithm", "parameter_set", "statistic", "unit", "why")
+        columns = {name: Column(name.replace("_", " "), kind="text") for name in names}
+        columns["published"] = Column(digits=4)
+        yield Table(alone, "Printed numbers without a counterpart", columns)
 
 
 def _numbers(result: Reproduction) -> Iterator[Block]:
@@ -207,6 +192,9 @@ def numbers(
 
 
 def _readings(result: Reproduction) -> Iterator[Block]:
+    words = other_readings(result)
+    if words:
+        yield Text(words)
     yes, rows = Verdict.REPRODUCED, []
     for reading in result.paper.readings:
         judged = [item for item in result.judged if reading.id in item.sensitivity]
@@ -232,11 +220,9 @@ def _readings(result: Reproduction) -> Iterator[Block]:
 
 def _searched(result: Reproduction) -> Iterator[Block]:
     """Show what a search of readings found, if this version has one beside this folder."""
-    path = result.directory.parent / default_directory(result.paper).name / FILE
-    text = files.read_text(path)
-    if text is None:
+    found = stored(result.directory.parent / default_directory(result.paper).name)
+    if not found:
         return
-    found = json.loads(text)
     yield Text(f"{found['summary']} `{found['command']}` repeats the search.")
     rows = [{name: one[name] for name in ("claim", "words", "evidence")} for one in found["claims"]]
     titles = {"claim": "claim", "words": "verdict over all readings", "evidence": "evidence"}

@@ -1,9 +1,9 @@
 """Re-running a paper: execute the required runs, judge every claim, write claims, metrics and report.
 
-One call of `reproduce` writes five files into the output directory: ``claims.csv`` (a row for every claim and
-world, also those not run), ``published.csv`` (the paper's numbers with ours beside them), ``metrics.parquet``
-(one row per run and use), ``summary.md`` and ``report.html``. Every finished run is stored in the same
-directory, so that the same call resumes an interrupted one.
+One call of `reproduce` writes into the output directory: ``claims.csv`` (a row for every claim and world,
+also those not run), ``published.csv`` (the paper's numbers with ours beside them), ``metrics.parquet`` (one
+row per run and use), ``summary.md`` with the folder ``figures``, and ``report.html``. Every finished run is
+stored in the same directory, so that the same call resumes an interrupted one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 
 from sojourn import files
 from sojourn.algorithms import Aqm, permitting, spec_of
@@ -21,11 +22,14 @@ from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
 from sojourn.papers.judge import judge_all
 from sojourn.papers.manifest import begin, finish
-from sojourn.papers.markdown import summary
-from sojourn.papers.paper import Paper
+from sojourn.papers.markdown import summary, write_figures
+from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.real import LEAST
 from sojourn.papers.report import page
 from sojourn.papers.result import Reproduction
+from sojourn.papers.search.run import default_directory as default_search
+from sojourn.papers.search.run import stored
+from sojourn.papers.search.standing import by_claim, overall, proofs
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
 from sojourn.runner.manifest import marking_interruption
@@ -106,7 +110,7 @@ def reproduce(
             if more:
                 say(f"{_count(more)} more runs for claims that are undecided")
                 campaign.run(more)
-    judged = _judge(paper, claims, campaign, selection)
+    judged = _standing(_judge(paper, claims, campaign, selection), paper, directory)
     times = time.monotonic() - started, time.process_time() - spent
     result = Reproduction(paper, selection, judged, campaign, directory, *times)
     for warning in campaign.warnings:
@@ -151,6 +155,19 @@ def _judge(
     return [_timed(item, paper, campaign) for item in rows]
 
 
+def _standing(judged: Sequence[ClaimResult], paper: Paper, directory: Path) -> list[ClaimResult]:
+    """Return the rows with their verdicts over all readings, with those of a search beside `directory`."""
+    known, searched = proofs(paper), by_claim(stored(directory.parent / default_search(paper).name))
+
+    def words(item: ClaimResult) -> str:
+        if item.world not in BUILT or not item.finding.n:
+            return ""
+        verdict, name = str(item.finding.verdict), item.claim.id
+        return overall(verdict, item.sensitivity, known.get(name, ""), searched.get(name)).text
+
+    return [replace(item, standing=words(item)) for item in judged]
+
+
 def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
     """Return a row with the durations of its runs."""
     sources = paper.checks[item.claim.id].sources if item.finding.n else frozenset()
@@ -161,6 +178,8 @@ def _write(result: Reproduction) -> None:
     files.write(result.directory / "metrics.parquet", seal(result.metrics, "metrics.parquet"))
     files.write(result.directory / "claims.csv", result.claims.write_csv())
     files.write(result.directory / "published.csv", result.published.write_csv())
-    files.write(result.directory / "summary.md", summary(result))
-    files.write(result.report, page(result))
+    drawn = result.paper.sections(result)
+    write_figures(result, drawn)
+    files.write(result.directory / "summary.md", summary(result, drawn))
+    files.write(result.report, page(result, drawn))
     finish(result)

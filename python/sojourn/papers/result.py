@@ -56,7 +56,7 @@ class Reproduction:
     def published(self) -> pl.DataFrame:
         """The numbers that the paper prints with ours beside them, as in ``published.csv``."""
         samples = self.campaign.observations.under()
-        return beside(self.paper.table("published"), self.paper.cell, samples)
+        return beside(self.paper.table("published"), self.paper.cell, samples, self.paper.reasons)
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
@@ -128,6 +128,20 @@ class Reproduction:
             if items
         ]
         return f"Of these claims, {', '.join(words)}." if len(words) > 1 else ""
+
+    @cached_property
+    def standings(self) -> str:
+        """How many claims have each verdict over all readings, in words."""
+        standing = [item.standing for item in self.counted if item.standing]
+        kinds = {
+            "as assumed": standing.count("reproduced"),
+            "only under another reading": sum(one.startswith("reproduced under") for one in standing),
+            "under none that was tried": sum(one.startswith("not under") for one in standing),
+            "impossible": standing.count("impossible"),
+            "undecided": standing.count("undecided"),
+        }
+        words = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+        return f"Over all readings, of {len(standing)}: {words}." if standing else ""
 
     @cached_property
     def counts(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -27,13 +27,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell: `margin` is the part from ± on; `kind` is its style."""
+    """The text of a cell: `margin` is the part from ± on; `kind` is its style, `tint` its background."""
 
     text: str
     margin: str = ""
     kind: str = "text"
     colour: str = ""
     hint: str = ""
+    tint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,9 @@ def grid(table: Table) -> Grid:
             written.append(_row_units(frame, columns, name, units))
         else:
             specs = [str(v) for v in values if v is not None] if kind == "spec" else []
-            written.append([_cell(v, kind, _spec_labels(specs)) for v in values])
+            texts = [_cell(v, kind, _spec_labels(specs)) for v in values]
+            tints = frame[column.tint].to_list() if column.tint else [""] * frame.height
+            written.append([replace(one, tint=tint) for one, tint in zip(texts, tints, strict=True)])
         headings.append(Heading(column.title or label(name), unit, kind in {"number", "probability"}))
     if units is not None:
         headings.append(Heading("unit", "", numeric=False))

@@ -72,6 +72,8 @@ class Column:
         ``probability`` (a p-value), ``seed`` (digits as they are); by the type of the column if empty.
     digits
         Significant digits of a number without interval.
+    tint
+        The column that holds the class of each text, which colours it: ``near``, ``middle``, ``far``.
     """
 
     title: str = ""
@@ -80,6 +82,7 @@ class Column:
     factor: float | None = None
     kind: Literal["", "number", "text", "code", "spec", "verdict", "probability", "seed"] = ""
     digits: int = 3
+    tint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from sojourn.spec.toml import dumps
 from sojourn.spec.units import Wrongs
 from sojourn.spec.validation_errors import refusal
 
-#: The source of the scenario that is being validated, and the text.
+#: The source of the scenario that is being validated, and its text.
 _source: ContextVar[tuple[str, str]] = ContextVar("source", default=("scenario", ""))
 
 

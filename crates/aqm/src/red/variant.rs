@@ -1,4 +1,4 @@
-//! The variant of RED: the settings that matter for every packet.
+//! The variant of RED: the parameters that are read for every packet.
 
 /// Which packets the counter counts, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub(super) enum Counting {
 }
 
 impl Counting {
-    /// The counter below min_th: the first packet tested then meets p_a = p_b.
+    /// The counter below min_th: the first packet tested after that has p_a = p_b.
     pub(super) fn start(self) -> i64 {
         if self == Counting::Before { -1 } else { 0 }
     }
@@ -24,14 +24,14 @@ pub(super) struct Variant {
     /// Thresholds in bytes.
     pub(super) bytes: bool,
     pub(super) wait: bool,
-    /// NLRED: up to max_th the probability rises with the square.
+    /// NLRED: up to max_th the probability increases with the square of the average.
     pub(super) quadratic: bool,
 }
 
-/// The paper's.
+/// The variant of the paper.
 pub(super) const FJ93: Variant =
     Variant { counting: Counting::Before, bytes: false, wait: false, quadratic: false };
-/// ns-2's.
+/// The variant of ns-2.
 pub(super) const NS2: Variant = Variant { counting: Counting::Ns2, wait: true, ..FJ93 };
 
 /// Whether it is one of the two common variants.

@@ -21,7 +21,7 @@ pub(super) struct Precedence {
     pub(super) count: i64,
     /// Bytes since then (ns-2's byte mode).
     pub(super) count_bytes: u64,
-    /// ns-2: the average was above min at the last arrival that was not certain.
+    /// ns-2: the first arrival with an average above min, which is not tested, is over.
     pub(super) crossed: bool,
 }
 
@@ -31,7 +31,7 @@ impl Precedence {
         if gentle { 2.0 * self.max } else { self.max }
     }
 
-    /// RED's base probability p_b of the present average.
+    /// RED's base probability p_b of the current average.
     pub(super) fn base(&self, gentle: bool) -> f64 {
         let avg = self.average.avg;
         if avg < self.min {
@@ -45,7 +45,7 @@ impl Precedence {
         }
     }
 
-    /// p_b spread by the counter; counts the packet.
+    /// RED's p_a of the packet; counts the packet.
     pub(super) fn probability(&mut self, packet: &PacketView, config: &Constants) -> f64 {
         let (base, size) = (self.base(config.gentle), f64::from(packet.bytes));
         if !config.ns2 {
@@ -60,8 +60,8 @@ impl Precedence {
         if p_a < 1.0 { (p_a * size / config.mean_packet).min(1.0) } else { 1.0 }
     }
 
-    /// ns-2 counts every arrival of a precedence, and exempts from the test one that finds at most one
-    /// packet (byte) and the first one above min; whether it does.
+    /// ns-2 counts every arrival of a precedence, and exempts from the test one that finds at most one packet
+    /// (byte) and the first one above min; returns whether it exempts this one.
     pub(super) fn count_as_ns2(&mut self, packet: &PacketView, queue: f64, gentle: bool) -> bool {
         self.count += 1;
         self.count_bytes += u64::from(packet.bytes);

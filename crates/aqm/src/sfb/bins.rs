@@ -1,15 +1,15 @@
-//! The bins of SFB: a BLUE in each, on several levels, under hashes that change from time to time.
+//! The bins of SFB: a BLUE in each, on several levels, with a hash that changes periodically.
 
 use crate::{FlowId, Random, Span, Stream, Time};
 use alloc::vec::Vec;
 
-/// How many bins there are, how they step and how long a hash lasts.
+/// The number of bins, their steps, and the lifetime of a hash.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) levels: usize,
-    /// On each level.
+    /// Number of bins on each level.
     pub(super) bins: usize,
-    /// Packets from which the probability of a bin rises.
+    /// Number of packets from which the probability of a bin increases.
     pub(super) bin_size: f64,
     /// Step up and down.
     pub(super) d1: f64,
@@ -34,18 +34,18 @@ struct Table {
     epoch: u64,
     /// The hash: a stream of numbers for each flow.
     hash: Stream,
-    /// Level after level.
+    /// The bins of all levels, one level after the other.
     bins: Vec<Bin>,
 }
 
 /// One BLUE.
 #[derive(Clone, Debug, Default)]
 struct Bin {
-    /// Waiting packets of its flows.
+    /// Queued packets of its flows.
     packets: u32,
     /// Its probability.
     p: f64,
-    /// When that was last moved.
+    /// Time of its last change.
     last_update: Option<Time>,
 }
 
@@ -54,7 +54,7 @@ impl Bins {
         Bins { shape, tables: [None, None] }
     }
 
-    /// A packet of `flow` arrives: its bins step; the smallest probability and length among them.
+    /// A packet of `flow` arrives: step its bins; returns their smallest probability and length.
     pub(super) fn arrive(&mut self, now: Time, flow: FlowId, rng: &mut dyn Random) -> (f64, u32) {
         let (epoch, next_too) = self.epoch(now);
         let smallest = self.step(now, epoch, flow, rng);
@@ -64,7 +64,7 @@ impl Bins {
         smallest
     }
 
-    /// A packet of `flow` that came at `arrived` enters its bins or leaves them.
+    /// Count a packet of `flow` that arrived at `arrived` in its bins, or remove it from them.
     pub(super) fn count(&mut self, flow: FlowId, arrived: Time, enters: bool) {
         let (epoch, next_too) = self.epoch(arrived);
         for table in self.tables.iter_mut().flatten() {
@@ -87,7 +87,7 @@ impl Bins {
         (time.0 / rehash.0, time.0 % rehash.0 >= rehash.0 - warmup.0)
     }
 
-    /// Step the bins of `flow` in the table of `epoch`; their smallest probability and length.
+    /// Step the bins of `flow` in the table of `epoch`; returns their smallest probability and length.
     fn step(&mut self, now: Time, epoch: u64, flow: FlowId, rng: &mut dyn Random) -> (f64, u32) {
         let Bins { shape, tables } = self;
         let table = open(tables, shape, epoch, rng);
@@ -101,7 +101,7 @@ impl Bins {
     }
 }
 
-/// The bins of `epoch`, made if they are needed for the first time.
+/// The bins of `epoch`, created at the first call.
 fn open<'a>(
     tables: &'a mut [Option<Table>; 2],
     shape: &Shape,
@@ -116,11 +116,11 @@ fn open<'a>(
         bins.resize(shape.levels * shape.bins, Bin::default());
         *slot = Some(Table { epoch, hash, bins });
     }
-    slot.as_mut().expect("it has just been made")
+    slot.as_mut().expect("the table exists")
 }
 
 impl Bin {
-    /// BLUE, with the bin's own length for events.
+    /// A step of BLUE, with the bin's length instead of overflow and idle events.
     fn step(&mut self, now: Time, shape: &Shape) {
         let by = match self.packets {
             0 => -shape.d2,
@@ -135,7 +135,7 @@ impl Bin {
     }
 }
 
-/// Where the bins of `flow` are: one on each level.
+/// The indices of the bins of `flow`: one on each level.
 fn places(hash: &Stream, flow: FlowId, shape: &Shape) -> impl Iterator<Item = usize> + use<> {
     let (levels, bins) = (shape.levels, shape.bins);
     let mut numbers = hash.indexed(u64::from(flow.0));
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// Vector V1, which names the bins of its flows; whom it lets in enters.
+    /// Vector V1, which lists the bins of its flows; accepted packets are counted.
     #[test]
     fn v1_steps_the_bins_of_a_flow() {
         let shape = Shape {

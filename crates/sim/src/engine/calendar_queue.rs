@@ -433,8 +433,8 @@ impl<T: Copy + Default> CalendarQueue<T> {
         self.advance();
     }
 
-    /// How the events of these nodes are spread over time. The earliest time does not count: very many events
-    /// may share it.
+    /// How the events of these nodes are spread over time. Events at the earliest time are left out, since
+    /// very many may share it.
     fn spread(&self, nodes: &[u32]) -> Option<Spread> {
         let mut times: Vec<Time> =
             nodes.iter().map(|index| self.nodes[*index as usize].event.time()).collect();

@@ -1,7 +1,8 @@
 //! The application of a connection, and what is configured beside it for single connections: an end, random
 //! payloads, a task at the end, times at which packets are written, a shaper, a marker.
 //!
-//! Bulk transfers without any of this have none ([`super::Group::has_applications`]) and take no memory here.
+//! Bulk transfers without any of these have no application ([`super::Group::has_applications`]), which saves
+//! memory.
 
 use crate::{
     plan::{Draw, Tcp, validate::MAX_PACKET_BYTES},
@@ -160,7 +161,8 @@ impl Application {
     }
 }
 
-/// Random payloads. That of a packet depends on its sequence number only, so a retransmission has the same.
+/// Random payloads. The payload of a packet depends on its sequence number only, so a retransmission has the
+/// same.
 #[derive(Clone, Debug)]
 struct Payloads {
     draw: Draw,

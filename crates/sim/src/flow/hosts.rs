@@ -1,10 +1,16 @@
 //! The hosts of a run: all flows, and the state that they share.
 
 use super::{
-    Application, Applications, Connection, Endpoint, Flow, FlowIndex, Group, Pools, Source, Task, Udp, Writer,
+    Application, Applications, Connection, Endpoint, Flow, FlowIndex, Group, Pools, Source, Task, Udp,
+    WarmupSnapshot, Writer,
 };
 use crate::{
-    engine::RtoScan, packet::Sacks, plan::Plan, record::ObjectColumns, tcp::Segment, traffic::Datagrams,
+    engine::RtoScan,
+    packet::Sacks,
+    plan::Plan,
+    record::{CwndColumns, ObjectColumns},
+    tcp::Segment,
+    traffic::Datagrams,
 };
 use sojourn_aqm::Time;
 
@@ -23,6 +29,10 @@ pub(crate) struct Hosts {
     /// The blocks of acknowledgements in flight.
     pub(crate) sacks: Sacks,
     pub(crate) pools: Pools,
+    /// The trace of congestion windows, if they are traced.
+    pub(crate) cwnd: Option<CwndColumns>,
+    /// Of the flows that existed when the measurement window opened.
+    pub(crate) at_warmup: Vec<WarmupSnapshot>,
 }
 
 impl Hosts {
@@ -43,7 +53,14 @@ impl Hosts {
             released: Vec::new(),
             sacks: Sacks::default(),
             pools: Pools::default(),
+            cwnd: plan.trace.cwnd.then(CwndColumns::default),
+            at_warmup: Vec::new(),
         }
+    }
+
+    /// Whether flow `number` carries web requests.
+    pub(crate) fn is_request(&self, number: u32) -> bool {
+        self.groups[self.flows[number as usize].group as usize].is_requests()
     }
 
     /// Add the flow of source `index` of group `number`, which starts at `start` and sends `bytes` (`None`:

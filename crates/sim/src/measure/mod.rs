@@ -9,4 +9,4 @@ mod result;
 
 pub(crate) use loss_log::{LossContext, LossLog};
 pub(crate) use recorder::Recorder;
-pub(crate) use result::{RunResult, conserved, offered, port_conserves};
+pub(crate) use result::{RunResult, conserved, port_conserves, warmup_snapshots};

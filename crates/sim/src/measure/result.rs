@@ -7,7 +7,7 @@ use crate::{
     packet::Packet,
     path::{Network, Route},
     queue::Port,
-    record::{CwndColumns, DropColumns, FlowColumns, Record, Window},
+    record::{DropColumns, FlowColumns, Record, Window},
 };
 
 /// The state of a run at the end of its window.
@@ -15,30 +15,34 @@ pub(crate) struct RunResult<'a> {
     pub(crate) window: Window,
     pub(crate) network: &'a mut Network,
     pub(crate) ports: &'a [Port],
-    pub(crate) hosts: &'a Hosts,
-    pub(crate) at_warmup: &'a [WarmupSnapshot],
+    pub(crate) hosts: &'a mut Hosts,
     pub(crate) recorder: &'a mut Recorder,
     pub(crate) measured: u32,
     pub(crate) drops: DropColumns,
-    pub(crate) cwnd: CwndColumns,
 }
 
 impl RunResult<'_> {
     /// The record of the window, without transfers and pages.
     pub(crate) fn record(mut self) -> Record {
-        let RunResult { hosts, drops, cwnd, .. } = &mut self;
+        let RunResult { hosts, drops, .. } = &mut self;
+        let mut cwnd = hosts.cwnd.take().unwrap_or_default();
         for flow in drops.flow.iter_mut().chain(&mut cwnd.flow) {
             let group = hosts.flows[*flow as usize].group;
             *flow = hosts.index.of(*flow, &hosts.groups[group as usize]);
         }
         let kinds = &mut self.network.kinds;
         let record = self.recorder.columns(self.window, self.measured as usize, self.ports, kinds);
-        Record { flows: flow_columns(&self), drops: self.drops, cwnd: self.cwnd, ..record }
+        Record { flows: flow_columns(&self), drops: self.drops, cwnd, ..record }
     }
 }
 
+/// The counters of `flows` when the measurement window opens.
+pub(crate) fn warmup_snapshots(flows: &[Flow], measured: &Port) -> Vec<WarmupSnapshot> {
+    flows.iter().zip(offered(flows, measured)).map(|(flow, offered)| flow.snapshot(offered)).collect()
+}
+
 /// Packets of each flow offered to the `measured` queue so far: those that left it and those still queued.
-pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
+fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
     let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
     for packet in measured.waiting() {
         offered[packet.flow as usize] += 1;
@@ -82,7 +86,7 @@ fn flow_columns(result: &RunResult<'_>) -> FlowColumns {
     }
     let offered = offered(&hosts.flows, &ports[result.measured as usize]);
     for (number, (flow, offered)) in hosts.flows.iter().zip(offered).enumerate() {
-        let before = result.at_warmup.get(number).copied().unwrap_or_default();
+        let before = hosts.at_warmup.get(number).copied().unwrap_or_default();
         let group = &hosts.groups[flow.group as usize];
         let (counts, row) = (&flow.counts, hosts.index.of(number as u32, group) as usize);
         if !group.is_web() && !group.is_requests() {

@@ -1,79 +1,11 @@
 //! May a run take the fast path? The one place that decides, and says why not.
 
 use super::Layout;
-use crate::plan::{Plan, TrafficKind};
+use crate::{
+    plan::{Plan, TrafficKind},
+    record::{FastPath, SlowPathReason},
+};
 use sojourn_aqm::Span;
-use std::fmt;
-
-/// Whether a run took the fast path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FastPath {
-    /// It did.
-    Yes,
-    /// It did not: the reason.
-    No(SlowPathReason),
-    /// There was no simulation: real packets.
-    #[default]
-    None,
-}
-
-/// Why a run takes the general engine. Of several flows with different reasons, the last in this order is
-/// kept: it is the flow closest to the fast path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum SlowPathReason {
-    /// The reference engine was asked for.
-    Reference,
-    /// Changes of congestion windows are recorded in the order of time.
-    WindowTrace,
-    /// The rate of the measured link changes with time.
-    VaryingRate,
-    /// Datagrams have no acknowledgements.
-    Datagrams,
-    /// Connections come and go, or the application writes now and then.
-    Application,
-    /// A shaper limits the rate of a connection.
-    RateCap,
-    /// A sender waits before it sends (`overhead`).
-    SendJitter,
-    /// A receiver may delay acknowledgements.
-    DelayedAcks,
-    /// Several flows send on the same first link.
-    SharedAccess,
-    /// The sender's own link has a queue.
-    QueueAtSender,
-    /// Behind the measured queue, up to the sender, is another queue or a link that other packets enter.
-    SharedPath,
-}
-
-impl SlowPathReason {
-    /// In a few words.
-    pub fn text(self) -> &'static str {
-        match self {
-            SlowPathReason::Reference => "the reference engine",
-            SlowPathReason::WindowTrace => "traced congestion windows",
-            SlowPathReason::VaryingRate => "a capacity that varies",
-            SlowPathReason::Datagrams => "no TCP traffic",
-            SlowPathReason::Application => "no long-lived connections",
-            SlowPathReason::RateCap => "a rate cap",
-            SlowPathReason::SendJitter => "send jitter",
-            SlowPathReason::DelayedAcks => "delayed acknowledgements",
-            SlowPathReason::SharedAccess => "flows that share an access link",
-            SlowPathReason::QueueAtSender => "a queue on the sender's own link",
-            SlowPathReason::SharedPath => "a shared link or a queue behind the measured one",
-        }
-    }
-}
-
-impl fmt::Display for FastPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FastPath::Yes => f.write_str("yes"),
-            FastPath::No(reason) => write!(f, "no, {}", reason.text()),
-            FastPath::None => f.write_str("no, real packets"),
-        }
-    }
-}
 
 /// Whether a run of `plan` takes the fast path; `is_plain`: it is the reference that the fast path is tested
 /// against.

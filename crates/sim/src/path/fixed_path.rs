@@ -183,8 +183,8 @@ impl FixedPath {
         }
     }
 
-    /// Compute from when on a packet is not delayed. A packet that reaches a link in the nanosecond in which
-    /// that becomes idle is not delayed if no fraction of it is left.
+    /// Compute the time from which on a packet is not delayed. A packet that reaches a link in the nanosecond
+    /// in which the link becomes idle is not delayed if no fraction of that nanosecond is left.
     pub(crate) fn refresh(&mut self, links: &mut [Link]) {
         let free = self.stages.iter_mut().map(|stage| {
             let (free, fraction) = stage.link(links).free();
@@ -236,8 +236,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
-        /// Packets close together and far apart, of the usual size and others, now and then one that crosses
-        /// a link on its own: all are where they are link by link. (Mutants: ready a nanosecond earlier;
+        /// Packets close together and far apart, of the usual size and others, and single links crossed
+        /// alone: all arrival times equal those link by link. (Mutants: ready a nanosecond earlier;
         /// fractions forgotten; links not flushed or not refreshed when one is crossed alone, or after larger
         /// acknowledgements; those take no longer, or delay the next packet no longer, than usual ones.)
         #[test]

@@ -1,7 +1,7 @@
 //! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
-    FixedPath, RoundTrip, Route, SlowPathReason, Step, eligibility,
+    FixedPath, RoundTrip, Route, Step, eligibility,
     fixed_path::Sizes,
     lookahead::{self, Lookahead},
     route::{AckPolicy, Routes},
@@ -12,6 +12,7 @@ use crate::{
     link::{Link, LinkKind, RateTrace},
     plan::{self, Access, Plan, Topology, Traffic},
     queue::{Port, QueueContext},
+    record::SlowPathReason,
 };
 use sojourn_aqm::{Span, units};
 use std::collections::{BTreeMap, BTreeSet};
@@ -264,7 +265,7 @@ impl Graph {
         Ok(hosts)
     }
 
-    /// The ends of a group in a graph that the user drew.
+    /// The ends of a group in a graph topology.
     fn ends(&self, group: &Traffic) -> Result<Ends, PlanError> {
         let find = |side: &str, names: &[String]| {
             let key = format!("traffic.{}.{side}", group.name);

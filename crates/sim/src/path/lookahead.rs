@@ -1,11 +1,11 @@
 //! How far packets may run ahead of the clock on their routes.
 
 use super::{
-    FixedPath, Hop, NO_INDEX, RoundTrip, SlowPathReason, Step,
+    FixedPath, Hop, NO_INDEX, RoundTrip, Step,
     fixed_path::Sizes,
     route::{AckPolicy, RoutePlan, Routes},
 };
-use crate::link::LinkKind;
+use crate::{link::LinkKind, record::SlowPathReason};
 use std::ops::Range;
 
 /// How far packets run ahead of the clock.
@@ -13,13 +13,13 @@ use std::ops::Range;
 pub(super) enum Lookahead {
     /// Not at all: every step is an event.
     None,
-    /// Over links and receivers, but senders react in their own time.
+    /// Over links and receivers; acknowledgements reach senders as events.
     Links,
     /// Senders react ahead of the clock, too.
     Senders,
 }
 
-/// What feeds a link: a host in its own time, or another link in order.
+/// What feeds a link: a host, as events, or another link, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feeder {
     Clock,

@@ -10,7 +10,6 @@ mod round_trip;
 mod route;
 mod shortest;
 
-pub use eligibility::{FastPath, SlowPathReason};
 pub(crate) use fixed_path::FixedPath;
 pub(crate) use graph::{Layout, Network};
 pub(crate) use links::Links;

@@ -1,7 +1,7 @@
 //! The round trip of a packet from a queue over its receiver and its sender to the sender's first link.
 //!
-//! It exists where no step needs an event: no queue, no link that another flow's packets enter in
-//! between, no delayed acknowledgement. Then all times up to the next packet's arrival follow from the time
+//! It exists where no step needs an event: no queue, no link that packets of other flows enter, no delayed
+//! acknowledgement. Then all times up to the next packet's arrival follow from the time
 //! at which the packet left the queue.
 
 use super::{Hop, Links, Step};

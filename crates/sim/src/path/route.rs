@@ -2,19 +2,20 @@
 //!
 //! The arrival time of a packet at the end of a link without a finite queue is known when it enters the link.
 //! If the next link is fed by this one alone, packets enter it in the same order whether they are handed over
-//! when they arrive or already now, so the step needs no event ([`Step::eventless`], see `lookahead`). The
+//! on arrival or before, so the step needs no event ([`Step::eventless`], see `lookahead`). The
 //! same holds for a receiver that acknowledges at once, and for a sender that reacts to nothing but
 //! acknowledgements and its timer, if no other flow uses its first link. Where two links feed one, or a queue
 //! decides, the packet waits for its time.
 
 use super::{
-    RoundTrip, SlowPathReason,
+    RoundTrip,
     lookahead::{Feeder, Feeders, Lookahead, find_eventless, number_round_trips},
 };
 use crate::{
     error::PlanError,
     link::{LinkKind, TxTime},
     plan,
+    record::SlowPathReason,
 };
 use sojourn_aqm::Span;
 use std::collections::BTreeMap;
@@ -138,8 +139,8 @@ impl Routes<'_> {
         }
     }
 
-    /// The number of the route between these nodes, which `flows` more flows take; `links`: its links forward
-    /// and back.
+    /// The number of the route between these nodes, for `flows` more flows; `links`: its links forward and
+    /// back.
     pub(super) fn add(
         &mut self,
         from: u32,
@@ -181,8 +182,8 @@ impl Routes<'_> {
         self.links.extend(links);
     }
 
-    /// The steps, equal ones once, their round trips, the routes, and why there is no round trip if there is
-    /// none. Many routes differ only in the links of the host that was declared last.
+    /// The steps without duplicates, their round trips, the routes, and the reason if there is no round trip.
+    /// Many routes differ only in the links of the host that was declared last.
     pub(super) fn share(
         self,
         kinds: &[LinkKind],

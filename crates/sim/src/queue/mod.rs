@@ -30,7 +30,7 @@ use sojourn_aqm::{
 pub(crate) struct QueueContext<'a> {
     pub(crate) mean_packet: u32,
     pub(crate) conventions: Conventions,
-    /// Algorithms beside the registry's.
+    /// Algorithms in addition to those of the registry.
     pub(crate) algorithms: &'a [&'static Algorithm],
 }
 
@@ -170,7 +170,7 @@ impl Port {
         }
     }
 
-    /// When [`Port::on_timer`] wants to be called next.
+    /// When [`Port::on_timer`] must be called next, if it must.
     pub(crate) fn next_timer(&self) -> Option<Time> {
         match &self.queue {
             Backend::Fifo(fifo) => fifo.aqm().next_timer(),

@@ -6,6 +6,7 @@
 
 mod classes;
 mod counters;
+mod fast_path;
 mod histogram;
 mod integrals;
 mod reserve;
@@ -13,10 +14,10 @@ mod reserve;
 pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
 pub use counters::Totals;
+pub use fast_path::{FastPath, SlowPathReason};
 pub use histogram::Histogram;
 pub(crate) use integrals::Backlog;
 
-use crate::path::FastPath;
 use sojourn_aqm::{Cause, Span, Time};
 
 /// Everything measured in one run.

@@ -1,11 +1,11 @@
-//! Memory for traces is asked for before it is used: a run that needs too much fails alone, with a reason.
-//! A vector that grows by itself would abort the process.
+//! Memory for traces is reserved before rows are written: if there is not enough, the run ends with an error.
+//! A vector that grows on its own would abort the process.
 
 use super::{CwndColumns, DropColumns};
 use crate::error::RunError;
 
-/// The rows to have memory for, if there are `rows` and room for `capacity`: as many as `more` need, and
-/// twice as many as before, if they are not above the `limit`.
+/// The new capacity for `more` rows after the first `rows`: unchanged if they fit, otherwise doubled up to
+/// `limit`, and never too small for them.
 fn grown(rows: usize, capacity: usize, more: usize, limit: usize) -> usize {
     if capacity - rows >= more { capacity } else { (2 * capacity).min(limit).max(rows + more) }
 }
@@ -15,7 +15,7 @@ macro_rules! reserve {
         impl $columns {
             const ROW: u64 = (size_of::<$t>() $(+ size_of::<$u>())*) as u64;
 
-            /// Make room for `more` rows in all; returns the bytes that the columns take.
+            /// Reserve memory for `more` rows in every column; returns the bytes that the columns take.
             pub(crate) fn reserve(&mut self, more: usize, limit: Option<u64>) -> Result<u64, RunError> {
                 let (rows, capacity) = (self.$first.len(), self.$first.capacity());
                 let most = limit.map_or(usize::MAX, |limit| (limit / Self::ROW) as usize);

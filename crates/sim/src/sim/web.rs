@@ -11,7 +11,7 @@
 //! ```
 //!
 //! All demand (times, servers, numbers of objects, sizes) is drawn by the numbers of session, page and
-//! object. Only the start of the next page depends on how fast the previous one was transferred.
+//! object. Only the start of the next page depends on the transfer time of the previous one.
 
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP},

@@ -60,7 +60,7 @@ pub(crate) struct EcnBits {
 #[allow(clippy::vec_box, reason = "the allocations are what is reused")]
 pub(crate) struct ReassemblyPool(Vec<Box<Reassembly>>);
 
-/// What became of a packet.
+/// How a packet was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
     /// It was received for the first time.
@@ -107,7 +107,7 @@ impl Receiver {
         (delayed_ack > Time::ZERO).then_some(delayed_ack)
     }
 
-    /// Delay an ACK until then, or delay none any more.
+    /// Delay an ACK until `until`; `None`: no ACK is delayed.
     pub(crate) fn set_delayed_ack(&mut self, until: Option<Time>) {
         if let Some(until) = until {
             self.reassembly().cold().delayed_ack = until;

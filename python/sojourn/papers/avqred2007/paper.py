@@ -15,6 +15,7 @@ from sojourn.papers.avqred2007.sections import sections
 from sojourn.papers.avqred2007.settings import BEST
 from sojourn.papers.experiment import Arm
 from sojourn.papers.paper import Paper
+from sojourn.papers.smallest import declared
 
 TITLE = "A New Rate-based Active Queue Management: Adaptive Virtual Queue RED (AVQRED)"
 CITATION = "D. J. Byun, J. S. Baras. CNSR 2007"
@@ -37,7 +38,7 @@ def paper() -> Paper:
         data=resources.files(__package__) / "data",
         experiments=[*experiments(), equations.experiment()],
         readings=[*readings.readings(), *equations.readings()],
-        checks=checks(),
+        checks=declared(checks(), resources.files(__package__) / "data"),
         measure=measure,
         sections=sections,
         traced=traced,

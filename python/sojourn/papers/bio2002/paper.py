@@ -17,6 +17,7 @@ from sojourn.papers.claims import rows
 from sojourn.papers.experiment import Arm
 from sojourn.papers.paper import Paper
 from sojourn.papers.published import Cell, Counterpart
+from sojourn.papers.smallest import declared
 from sojourn.papers.terms import Quantity
 
 DATA = resources.files(__package__) / "data"
@@ -54,7 +55,7 @@ def paper() -> Paper:
         data=DATA,
         experiments=experiments(),
         readings=readings(),
-        checks=checks(),
+        checks=declared(checks(), DATA),
         measure=measure,
         sections=sections,
         traced=traced,

@@ -13,6 +13,7 @@ from sojourn.papers.ldc2002.questions import QUESTIONS
 from sojourn.papers.ldc2002.readings import PICTURES, readings
 from sojourn.papers.ldc2002.sections import sections
 from sojourn.papers.paper import Paper
+from sojourn.papers.smallest import declared
 
 TITLE = "A comparison of load-based and queue-based active queue management algorithms (LDC)"
 CITATION = "M. Kwon, S. Fahmy. Proceedings of SPIE ITCom, 2002"
@@ -43,7 +44,7 @@ def paper() -> Paper:
         data=resources.files(__package__) / "data",
         experiments=experiments(),
         readings=readings(),
-        checks=checks(),
+        checks=declared(checks(), resources.files(__package__) / "data"),
         measure=measure,
         sections=sections,
         published={"LDC-25": 1.6, "LDC-26": 20},

@@ -13,9 +13,10 @@ import polars as pl
 
 from sojourn import _core, files
 from sojourn.papers.claims import Verdict
+from sojourn.papers.reasons import missed, nearer
 from sojourn.papers.search.effects import Effect
 from sojourn.papers.search.halves import Half
-from sojourn.papers.search.run import FILE, Confirmed, Search
+from sojourn.papers.search.run import FILE, Confirmed, Search, Trial
 from sojourn.papers.search.score import within
 from sojourn.papers.search.space import Space, Value
 from sojourn.papers.search.standing import Kind, Standing, count, standings
@@ -92,6 +93,7 @@ def as_data(search: Search) -> dict[str, Any]:
             }
             for name, one in found.items()
         ],
+        "numbers": [_number(search, name) for name in target.numbers],
         "confirmed": [_confirmed(search, one) for one in search.confirmed],
         "score_effects": [_effect(effect) for effect in search.effects[""]],
         "trials": [
@@ -100,10 +102,44 @@ def as_data(search: Search) -> dict[str, Any]:
                 "origin": trial.origin,
                 **{str(half): round(target.mean(trial.scored, half), 4) for half in HALVES},
                 "claims_met": [name for name in target.claims if trial.scored.holds(name)],
+                "met": {name: met for name, (met, _) in trial.scored.met.items()} if _chosen(trial) else {},
             }
             for trial in search.trials
         ],
     }
+
+
+def _number(search: Search, name: str) -> dict[str, Any]:
+    """Return a printed number with ours divided by it: as assumed, and under the readings that come nearer.
+
+    ``tried`` has the readings that were chosen and not drawn, ``within`` the count of all that meet it.
+    """
+    printed, trials = search.target.numbers[name], search.trials
+    assumed = trials[0].scored.ratios[name]
+    ratios = [trial.scored.ratios[name] for trial in trials]
+    return {
+        "number": int(name),
+        "table": printed.table,
+        "name": printed.name,
+        "printed": printed.value,
+        "half": str(search.target.halves["number", name]),
+        "assumed": _rounded(assumed),
+        "within": sum(ratio is not None and not missed(ratio) for ratio in ratios),
+        "tried": {
+            search.space.name(trial.choice): _rounded(ratio)
+            for trial, ratio in zip(trials, ratios, strict=True)
+            if trial.choice and _chosen(trial) and nearer(assumed, ratio)
+        },
+    }
+
+
+def _chosen(trial: Trial) -> bool:
+    """Whether a reading was chosen and not drawn by the design (which may draw a single value, too)."""
+    return trial.origin != "designed" or len(trial.choice) <= 1
+
+
+def _rounded(ratio: float | None) -> float | None:
+    return None if ratio is None else float(f"{ratio:.3g}")
 
 
 def _effect(effect: Effect) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from importlib import resources
 from sojourn.papers.experiment import Arm
 from sojourn.papers.paper import Paper
 from sojourn.papers.published import Cell, Counterpart
+from sojourn.papers.smallest import declared
 from sojourn.papers.taildrop2001.checks import checks
 from sojourn.papers.taildrop2001.experiments import FLOWS, MECHANISMS, SESSIONS, TESTBED, experiments, printed
 from sojourn.papers.taildrop2001.measures import measure
@@ -44,7 +45,7 @@ def paper() -> Paper:
         data=resources.files(__package__) / "data",
         experiments=experiments(),
         readings=readings(),
-        checks=checks(),
+        checks=declared(checks(), resources.files(__package__) / "data"),
         measure=measure,
         sections=sections,
         published={"TD-02": 8.4, "TD-07": 2, "TD-27": 300, "TD-29": 8.7, "TD-53": 16.7, "TD-54": 1},

@@ -68,7 +68,7 @@ for (const table of document.querySelectorAll("figure.claims")) {
   });
 }
 
-// The target of a link is shown whatever the filter; printing shows every claim.
+// The target of a link is shown with any filter; printing shows every claim.
 addEventListener("beforeprint", () => {
   document.querySelectorAll("figure.claims tr[hidden]").forEach((row) => { row.hidden = false; row.dataset.back = "1"; });
 });

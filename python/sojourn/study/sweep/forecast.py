@@ -16,10 +16,11 @@ from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import done
 from sojourn.study.sweep.model import Sweep
+from sojourn.worlds.simulated.memory_bound import Bound, bound
 
 
 class Estimate(NamedTuple):
-    """Runs, finished runs, and the estimated time and disk space of the rest.
+    """Runs, finished runs, the estimated time and disk space of the rest, and a bound on the memory of a run.
 
     Time and space are None if the plan names code that may not be executed: no trial run was made.
     """
@@ -28,14 +29,16 @@ class Estimate(NamedTuple):
     done: int
     seconds: float | None
     bytes: int | None
+    memory: Bound
 
 
 def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Estimate:
     """Estimate the remaining work from short trial runs of the first, middle and last combination."""
     points = plan.points
     finished = done(plan, directory)
+    memory = max((bound(point.plan_json) for point in points), key=lambda one: one.total)
     if missing_permission(points) is not None:
-        return Estimate(len(points), finished, None, None)
+        return Estimate(len(points), finished, None, None, memory)
     check(points)
     first = points[: max(1, len(points) // plan.seeds)]
     seconds, size = [], []
@@ -54,7 +57,8 @@ def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Es
             fifth, tenth = timed(point, 0.2), timed(point, 0.1)
             seconds.append(fifth + 8 * max(0.0, fifth - tenth))
     left = len(points) - finished
-    return Estimate(len(points), finished, sum(seconds) / len(seconds) * left / workers, max(size) * left)
+    time_left = sum(seconds) / len(seconds) * left / workers
+    return Estimate(len(points), finished, time_left, max(size) * left, memory)
 
 
 def _shortened(point: Point, share: float) -> Point:

@@ -26,6 +26,7 @@ from sojourn.metrics import metrics_version
 from sojourn.record.columns import TRACE_TABLES
 from sojourn.worlds.base import Completed, Made, Reduce, Running, WorkerDied
 from sojourn.worlds.simulated.executors import Job, cores, measured
+from sojourn.worlds.simulated.memory import SHARE, refusal, run_limit, trace_limit
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -183,8 +184,12 @@ def work(
         own.adopt(name, source)
     begun = time.perf_counter()
     found: list[Made | Exception] = []
+    limit = _limit()
     for plan, seed in jobs:
-        batch = _core.Batch([(plan, seed)], 1)
+        if reason := refusal(plan, limit):
+            found.append(reason)
+            continue
+        batch = _core.Batch([(plan, seed)], 1, trace_limit(limit))
         while not (completed := batch.poll(1.0)):
             pass
         result = completed[0][1]
@@ -193,6 +198,16 @@ def work(
             result = Made(result if samples else _without_samples(result), metrics)
         found.append(result)
     return found, time.perf_counter() - begun
+
+
+def _limit() -> int | None:
+    """Return the bytes that a run may take on this worker: of the machine's memory, and of Dask's limit."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    threads = worker.state.nthreads
+    found = [run_limit(threads), int(SHARE * (worker.memory_manager.memory_limit or 0)) // threads]
+    return min((limit for limit in found if limit), default=None)
 
 
 def _without_samples(data: dict[str, Any]) -> dict[str, Any]:

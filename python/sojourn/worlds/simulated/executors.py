@@ -23,7 +23,7 @@ from sojourn.arguments import whole
 from sojourn.metrics import Metrics
 from sojourn.record import Record
 from sojourn.worlds.base import Completed, Made, Reduce, Running, measure, parsed
-from sojourn.worlds.simulated.memory import trace_limit
+from sojourn.worlds.simulated.memory import refusal, run_limit, trace_limit
 from sojourn.worlds.simulated.processes import Processes
 
 #: A plan as the core reads it, and a seed.
@@ -159,7 +159,10 @@ class _LocalRuns:
     ) -> None:
         self._jobs, self._reduce = jobs, reduce
         self._workers, self._isolated, self._serial = workers, isolated, serial
-        self._limit = trace_limit(min(workers, max(1, operator.length_hint(jobs, workers))))
+        self._memory = run_limit(min(workers, max(1, operator.length_hint(jobs, workers))))
+        self._limit = trace_limit(self._memory)
+        #: Runs that were not started.
+        self._refused: Completed = []
         self._backends: dict[str, _Backend] = {}
         #: Plan of each run in progress.
         self._open: dict[int, str] = {}
@@ -190,18 +193,23 @@ class _LocalRuns:
         return self._backends["threads"]
 
     def _fill(self) -> None:
-        while len(self._open) < self._workers + self._ahead():
+        while not self._refused and len(self._open) < self._workers + self._ahead():
             job = next(self._jobs, None)
             if job is None:
                 return
-            self._open[self._taken] = job[0]
-            self._backend(job[0]).add(self._taken, job)
+            if reason := refusal(job[0], self._memory):
+                self._refused.append((self._taken, reason))
+            else:
+                self._open[self._taken] = job[0]
+                self._backend(job[0]).add(self._taken, job)
             self._taken += 1
 
     def poll(self, timeout: float) -> Completed:
         self._fill()
-        if not self._open:
-            return []
+        if self._refused or not self._open:
+            refused, self._refused = self._refused, []
+            self._done += len(refused)
+            return refused
         backends = list(self._backends.values())
         found = [one for backend in backends[1:] for one in backend.poll(0.0)]
         found += backends[0].poll(0.0 if found else timeout if len(backends) == 1 else min(timeout, 0.01))

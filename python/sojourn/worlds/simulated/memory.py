@@ -1,31 +1,27 @@
-"""The memory of runs: the memory that is available to this process, and the share for the traces of a run.
+"""The memory of runs: what this process may still take, and which runs may start.
 
-A trace of congestion windows or drops grows with the packets of a run. The core reserves memory before it
-writes, and stops a run whose traces exceed `trace_limit`. Such a run fails with a reason, instead of the
-allocator or the kernel ending the process.
+A run whose bound (`memory_bound`) without traces exceeds its share of the available memory is not started: it
+fails with a reason. Traces of congestion windows and drops grow with the packets of a run, and the bound on
+them is loose, so the core asks for their memory before it writes, and stops a run whose traces exceed
+`trace_limit`. So neither the allocator nor the kernel ends the process.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from sojourn.worlds.base import parsed
+from sojourn.errors import InputError
+from sojourn.spec.units import Wrong, number
+from sojourn.worlds.simulated.memory_bound import COPIES, Bound, bound
 
-#: Bytes in memory for each byte of a trace: the growing columns of the core, their copy in Python, the table
-#: and the content of the file.
-COPIES = 5
+#: The environment variable with the bytes that runs may take instead, or ``off``.
+MEMORY = "SOJOURN_MEMORY"
 #: The share of the available memory that runs may use.
 SHARE = 0.8
-#: Bytes of a row in each trace.
-CWND_ROW, DROP_ROW = 28, 29
-#: Minimum number of rows that the core reserves.
-LEAST_ROWS = 8192
-#: Bytes of a packet if the traffic does not determine them.
-PACKET = 500
 CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -55,57 +51,61 @@ def _kib(path: Path) -> dict[str, int]:
     return {words[0].rstrip(":"): int(words[1]) for words in lines if words[-1:] == ["kB"]}
 
 
-def trace_limit(workers: int) -> int | None:
-    """Return the limit of the bytes of a run's traces with `workers` runs in progress; None: no limit."""
-    free = available()
-    return None if free is None else int(SHARE * free / (workers * COPIES))
+def allowed() -> int | None:
+    """Return the bytes that all runs together may take; None: no limit.
 
-
-def trace_bytes(plan_json: str) -> int:
-    """Return an upper bound of the bytes of a run's traces: one row per packet of a busy link.
-
-    Examples
-    --------
-    A link of 1 Gbit/s carries 75 million packets of 1000 bytes in 10 minutes.
-
-    >>> plan = {"trace": {"cwnd": True, "drops": False}, "duration": 600 * 10**9,
-    ...     "topology": {"dumbbell": {"rate": 10**9}}, "traffic": [{"kind": {"tcp": {"payload": 960,
-    ...     "header": 40}}}]}
-    >>> import json
-    >>> trace_bytes(json.dumps(plan))
-    2100000000
+    Raises
+    ------
+    InputError
+        If the environment variable is neither a size nor ``off``.
     """
-    plan = parsed(plan_json)
-    row = CWND_ROW * bool(plan["trace"]["cwnd"]) + DROP_ROW * bool(plan["trace"]["drops"])
-    if not row:
-        return 0
-    size = min(map(_packet, plan["traffic"]), default=PACKET)
-    packets = plan["duration"] / 1e9 * _rate(plan["topology"]) / 8 / size
-    return row * max(LEAST_ROWS, int(packets))
+    text = os.environ.get(MEMORY, "")
+    if text == "off":
+        return None
+    if not text:
+        free = available()
+        return None if free is None else int(SHARE * free)
+    try:
+        return int(number("bytes", text))
+    except Wrong as error:
+        raise InputError(MEMORY, error.problem, "a size like 8GB, or off") from None
 
 
-def _packet(traffic: dict[str, Any]) -> int:
-    """Return the size of the packets of a traffic in bytes; `PACKET` if it has no fixed size."""
-    ((_, what),) = traffic["kind"].items()
-    tcp = what.get("tcp", what)
-    size = tcp["payload"] + tcp["header"] if "payload" in tcp else what.get("size")
-    return int(size) if isinstance(size, int | float) and size >= 1 else PACKET
+def run_limit(workers: int) -> int | None:
+    """Return the bytes that each of `workers` runs at a time may take; None: no limit."""
+    together = allowed()
+    return None if together is None else together // workers
 
 
-def _rate(topology: dict[str, Any]) -> float:
-    """Return the rate of the fastest link with a queue, in bit/s."""
-    ((_, links),) = topology.items()
-    rates = [links["rate"]] if isinstance(links, dict) else [one["rate"] for one in links if one["queue"]]
-    return max((float(rate or 0) for rate in rates), default=0.0)
+def trace_limit(limit: int | None) -> int | None:
+    """Return the bytes that the core's traces of a run may take that has `limit`."""
+    return None if limit is None else limit // COPIES
+
+
+def refusal(plan_json: str, limit: int | None) -> MemoryError | None:
+    """Return why a run is not started: without its traces it may need more than `limit`; None if it is."""
+    found = bound(plan_json)
+    if limit is None or found.untraced <= limit:
+        return None
+    return MemoryError(
+        f"it may need {found}; {limit / 1e6:,.0f} MB are available for it: use fewer workers, or "
+        f"set {MEMORY} (a size like 8GB, or off)"
+    )
 
 
 def excess(plans: Iterable[str], workers: int) -> str:
-    """Return a sentence if traces of some of the plans may exceed the limit; empty if none may."""
-    limit = trace_limit(workers)
-    most = max(map(trace_bytes, set(plans)), default=0)
-    if limit is None or most <= limit:
+    """Return a sentence if some of the plans may exceed the limit; empty if none may."""
+    limit = run_limit(workers)
+    most = largest(plans)
+    if limit is None or most is None or most.total <= limit:
         return ""
+    what = "fails" if most.untraced <= limit else "is not started and fails"
     return (
-        f"the traces of a run may need {most / 1e6:,.0f} MB; {limit / 1e6:,.0f} MB are available for each of "
-        f"{workers} runs at a time, and a run that needs more fails; trace less, or use fewer workers"
+        f"a run may need {most}; {limit / 1e6:,.0f} MB are available for each of {workers} at a time: a run "
+        f"that exceeds them {what}; trace less, use fewer workers, or set {MEMORY}"
     )
+
+
+def largest(plans: Iterable[str]) -> Bound | None:
+    """Return the largest bound of some plans; None if there are none."""
+    return max(map(bound, set(plans)), key=lambda one: one.total, default=None)

@@ -57,7 +57,7 @@ impl Sender {
         core::mem::take(&mut jitter.is_new).then_some(jitter.until).flatten()
     }
 
-    /// The delay has passed: send what the window allows by now.
+    /// The delay has passed: send what the window allows.
     pub(crate) fn end_jitter(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         let jitter = &mut self.extensions().jitter;
         (jitter.until, jitter.is_over) = (None, true);
