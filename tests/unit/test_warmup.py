@@ -1,7 +1,6 @@
 """Whether the queue had settled is always answered: settled, not settled, or inconclusive.
 
-Mutants seen to fail: the warm-up's parts not used; half of the bound; one cut run of many is enough; the pilot
-tries its longest warm-up only.
+Mutants seen to fail: the parts of the warm-up not used; half of the bound; one cut run of many is enough.
 """
 
 from __future__ import annotations
