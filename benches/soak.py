@@ -5,6 +5,8 @@ resident memory of this process, which contains the gateway, is read twice a sec
 `SETTLED` seconds (a line fitted by least squares) must be at most `BOUND`, otherwise the exit code is 1. The
 sampling interval is 1 ms, so that each queue has its 100,000 samples, after which they are merged, within the
 first two minutes instead of after 1000 s.
+
+Seen to fail: the sampling interval of 10 ms, with which samples still accumulate (``--interval 10ms``).
 """
 
 from __future__ import annotations
