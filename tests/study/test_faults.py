@@ -373,7 +373,7 @@ OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
 
 
 def entered(number: int) -> list[str]:
-    """Let another study enter a new directory at call `number` of the first; return those that are accepted."""
+    """Let another study enter a new directory at a call of the first one; return those that are accepted."""
     medium, accepted = Medium(), list[str]()
 
     def enter(name: str, plan: Sweep, process: Process) -> None:
