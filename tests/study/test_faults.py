@@ -55,6 +55,8 @@ BASE = sojourn.Scenario.from_toml(
     SMALL.replace('"6s"', '"0.4s"').replace('warmup = "2s"', 'warmup = "0.2s"'), "small.toml"
 ).with_(trace={"interval": "100ms", "drops": True})
 PLAN = Sweep(BASE, ["droptail"], [Axis("queue.limit", ("10p", "20p"))], seeds=2)
+#: Another study, which must not enter the directory of `PLAN`.
+OTHER = Sweep(BASE.with_(duration="0.5s"), PLAN.aqms, PLAN.axes, seeds=2)
 
 
 class Replay:
@@ -368,6 +370,35 @@ OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
     ),
     "files are not synchronized": ("sweep", "power", [(Process, "sync", lambda _self, _path: None)]),
 }
+
+
+def entered(number: int) -> list[str]:
+    """Let another study enter a new directory at a call of the first one; return those that are accepted."""
+    medium, accepted = Medium(), list[str]()
+
+    def enter(name: str, plan: Sweep, process: Process) -> None:
+        KEPT.append(process)
+        with files.using(process), _ending(process), contextlib.suppress(SojournError):
+            directory.prepare(plan, OUT, ())
+            accepted.append(name)
+
+    def other() -> None:
+        enter("second", OTHER, Process(medium, random.Random(0), name="host-2"))
+
+    enter("first", PLAN, Process(medium, random.Random(0), number, "other", other))
+    return accepted
+
+
+def test_one_of_two_studies_enters_a_directory(replayed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finding 8: without exclusion, both studies enter between the check and the description."""
+    process = Process(Medium(), random.Random(0))
+    with files.using(process):
+        directory.prepare(PLAN, OUT, ())
+    found = [entered(number) for number in range(process.calls)]
+    assert sorted({len(one) for one in found}) == [1]
+    assert {one[0] for one in found} == {"first", "second"}
+    monkeypatch.setattr(ownership, "describing", lambda _path: contextlib.nullcontext())
+    assert any(len(entered(number)) == 2 for number in range(process.calls))
 
 
 @pytest.mark.parametrize("old", OLD)

@@ -2,7 +2,8 @@
 
 Mutants seen to fail: a lease ignored; the store not checked again after a lease was taken; a takeover under
 the same number; deaths not counted; a lease of another machine judged by its PID, or at the first poll;
-results kept after a takeover; suspects first, or not isolated; the lease of the description omitted.
+results kept after a takeover; suspects first, or not isolated; the lease of the description omitted;
+batches of one run, of any size, or after a death.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -24,6 +26,7 @@ import pytest
 
 from sojourn import InputError, RunFailed, Scenario, files
 from sojourn.algorithms import permitting
+from sojourn.runner import execute as execution
 from sojourn.runner import leases as module
 from sojourn.runner.execute import execute
 from sojourn.runner.leases import STALE_S, Lease, Leases, Owner, State, retry
@@ -157,6 +160,38 @@ def test_ten_concurrent_executions_make_each_run_once(short: Scenario, tmp_path:
     assert at_once([work] * 10) == [None] * 10
     assert found == [40] * 10
     assert sorted(rows(tmp_path)) == sorted(point.run_id for point in wanted)
+    assert not (tmp_path / module.FOLDER).exists()
+
+
+def test_short_runs_are_leased_in_batches(
+    short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a second of work at a time; first, and after the death of a process, one run at a time."""
+    now = [0.0]
+    monkeypatch.setattr(execution, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    wanted = points(short, ["droptail"], range(1, 401))
+    study = execution._Study(
+        {one.run_id: one for one in wanted}, 400, Store(tmp_path, traces=False), None, None
+    )
+    assert study.leases is not None
+    with study.leases:
+        other = Leases(tmp_path)
+
+        def after(source: execution._Source, finished: int) -> int:
+            source.finished = finished
+            next(source)
+            return len(other.survey())
+
+        source = execution._Source(wanted, study, {})
+        assert after(source, 0) == 1
+        now[0] = 1.0
+        assert [after(source, 100) for _ in range(50)] == [51] * 50
+        assert other.take(wanted[51].run_id)
+        assert after(source, 10_000) == 51 + execution.MOST_LEASED
+        assert source.taken[-1] == wanted[52]
+        suspect = execution._Source(wanted[390:], study, {wanted[390].run_id: Lease(0, State.STALE, 1)})
+        assert [after(suspect, 10_000) - 51 - execution.MOST_LEASED for _ in range(2)] == [1, 2]
+        other.close()
     assert not (tmp_path / module.FOLDER).exists()
 
 

@@ -49,34 +49,37 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 def unpack(row: pl.DataFrame) -> dict[str, Any]:
     """Return the counters of one row in the core's form."""
-
-    def column(values: pl.Series) -> bytes:
-        return values.to_numpy().tobytes()
-
     tables = {}
     for name in TABLES:
         columns = row[name].struct.unnest()
-        tables[name] = {key: column(columns[key][0]) for key in TYPES[name]}
-
-    def queues(name: str) -> list[dict[str, Any]]:
-        frame = row[name][0].struct.unnest()
-        lists = [key for key in TYPES["queue"] if key in frame.columns]  # earlier versions had fewer
-        return [
-            {**one, **{key: column(frame[key][i]) for key in lists}}
-            for i, one in enumerate(frame.drop(*lists).iter_rows(named=True))
-        ]
-
+        tables[name] = {key: _bytes(columns[key][0]) for key in TYPES[name]}
     has_phases = "phases" in row.columns and row["phases"][0] is not None
     return {
         "window": tuple(row["window"][0].to_list()),
         "events": row["events"][0],
         "fast_path": row["fast_path"][0] if "fast_path" in row.columns else None,
-        "queues": queues("queues"),
-        **({"phases": queues("phases")} if has_phases else {}),
+        "queues": unpack_queues(row),
+        **({"phases": unpack_queues(row, "phases")} if has_phases else {}),
         **tables,
         **({"hosts": json.loads(row["hosts"][0])} if "hosts" in row.columns else {}),
         **({"lateness": _late(row)} if "lateness" in row.columns else {}),
     }
+
+
+def unpack_queues(row: pl.DataFrame, name: str = "queues") -> list[dict[str, Any]]:
+    """Return the counters of the queues, or of the phases, of one row in the core's form."""
+    frame = row[name][0].struct.unnest()
+    lists = [key for key in TYPES["queue"] if key in frame.columns]  # earlier versions had fewer
+    # Without a query: a study calls this once for each run, and planning a query takes longer than this.
+    others = {key: frame[key].to_list() for key in frame.columns if key not in lists}
+    return [
+        {key: values[i] for key, values in others.items()} | {key: _bytes(frame[key][i]) for key in lists}
+        for i in range(frame.height)
+    ]
+
+
+def _bytes(values: pl.Series) -> bytes:
+    return values.to_numpy().tobytes()
 
 
 def _late(row: pl.DataFrame) -> dict[str, bytes]:

@@ -22,7 +22,7 @@ from sojourn import files
 from sojourn.errors import RunFailed, place
 from sojourn.metrics import Metrics
 from sojourn.record import TYPES, Record, array
-from sojourn.record.columns import RECORD_COLUMNS, TRACE_TABLES, series_data, unpack
+from sojourn.record.columns import RECORD_COLUMNS, TRACE_TABLES, series_data, unpack, unpack_queues
 from sojourn.runner.identity import row_hash
 from sojourn.runner.run_index import RunIndex
 from sojourn.runner.sealed import Damaged, table, verify
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 FAILURES = "failures.jsonl"
 #: Reports files that are damaged. The command line prints it to standard error.
 LOG = logging.getLogger("sojourn")
+#: Files whose rows are kept; several processes fill several files at the same time.
+MOST_TABLES = 16
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Archive:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = place(directory)
         self._index = RunIndex(self.directory / "runs", self._damaged)
-        self._rows: tuple[Path, pl.DataFrame] | None = None
+        #: The files that were read last, each with the places of its runs.
+        self._tables: dict[Path, tuple[pl.DataFrame, dict[str, int]]] = {}
         if self._index.unsealed:
             LOG.warning(
                 "%s: %d files have no hashes, so damage in them is not detected: they are of Sojourn 0.1, or "
@@ -151,18 +154,22 @@ class Archive:
             If the file was removed or damaged since the archive was opened.
         """
         path = self.path(run_id)
-        if self._rows is None or self._rows[0] != path:
+        if path not in self._tables:
             content = files.read(path)
             if content is None:
                 raise RunFailed(f"{path}: cannot be read: it was removed")
             try:
-                self._rows = path, table(content).frame
+                frame = table(content).frame
             except Damaged as error:
                 raise _unusable(path, str(error)) from None
-        place = self._rows[1]["run_id"].index_of(run_id)
-        if place is None:
+            while len(self._tables) >= MOST_TABLES:
+                del self._tables[next(iter(self._tables))]
+            places = {one: i for i, one in reversed(list(enumerate(frame["run_id"])))}
+            self._tables[path] = frame, places
+        frame, places = self._tables[path]
+        if run_id not in places:
             raise _unusable(path, f"it has no run {run_id}")
-        return self._rows[1][place : place + 1]
+        return frame[places[run_id] : places[run_id] + 1]
 
     def stored_hash(self, run_id: str) -> str | None:
         """Return the hash that the row of a run states; None if it was stored without."""
@@ -214,6 +221,11 @@ class Archive:
         """Return the record of a finished run without its time series, in the core's form."""
         with _fitting(self.path(run_id)):
             return unpack(self.row(run_id))
+
+    def queues(self, run_id: str) -> list[dict[str, Any]]:
+        """Return the counters of the queues of a finished run, in the core's form."""
+        with _fitting(self.path(run_id)):
+            return unpack_queues(self.row(run_id))
 
     def series(self, run_id: str, queues: list[str]) -> dict[str, Any]:
         """Return the samples over time of a finished run, in the core's form."""
@@ -307,7 +319,9 @@ class _LazyData(dict[str, Any]):
         self._run_id = run_id
 
     def __missing__(self, key: str) -> Any:
-        if key in RECORD_COLUMNS:
+        if key == "queues":  # all that the check of the warm-up needs
+            self[key] = self._archive.queues(self._run_id)
+        elif key in RECORD_COLUMNS:
             missing: dict[str, Any] = {"hosts": {}, "lateness": None, "phases": []}
             self.update({**missing, **self._archive.counters(self._run_id)})
         elif key == "series":
