@@ -46,12 +46,17 @@ test: ## Set up, then run every check and test except those of docs-check, on al
 # processor time: specs 12000, plans 2000, scenarios 1000, results directories 20; in Rust plans 4000,
 # algorithms 5000, schedulers 1300, misspelt specs 37000, packets 900000.
 FUZZ_CASES ?= 300000
+# Another seed gives other inputs: FUZZ_FIRST those of Python, FUZZ_SEED those of Rust. Both are printed.
 FUZZ_FIRST ?= 0
-fuzz: build ## Test every reader with FUZZ_CASES (300000) random inputs, from seed FUZZ_FIRST (0): about 15 minutes
+FUZZ_SEED ?= 1
+fuzz: export PROPTEST_CASES = $(FUZZ_CASES)
+fuzz: export PROPTEST_RNG_SEED = $(FUZZ_SEED)
+fuzz: build ## Test every reader with FUZZ_CASES (300000) random inputs, seeds FUZZ_FIRST (0) and FUZZ_SEED (1)
+	@echo "FUZZ_CASES=$(FUZZ_CASES) FUZZ_FIRST=$(FUZZ_FIRST) FUZZ_SEED=$(FUZZ_SEED)"
 	FUZZ_CASES=$(FUZZ_CASES) FUZZ_FIRST=$(FUZZ_FIRST) $(BIN)/pytest tests/fuzz --numprocesses=$(CORES)
-	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-gateway --profile checked --locked --test main packets::
-	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-sim --profile checked --locked --test main fuzz::
-	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-aqm --profile checked --locked --test main fuzz::
+	cargo test --package sojourn-gateway --profile checked --locked --test main packets::
+	cargo test --package sojourn-sim --profile checked --locked --test main fuzz::
+	cargo test --package sojourn-aqm --profile checked --locked --test main fuzz::
 
 docs-check: programs setup ## Check generated pictures, and the bounds of instructions per packet (needs valgrind)
 	$(BIN)/pytest -m generated

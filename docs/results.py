@@ -1,39 +1,52 @@
 """Copy the summaries of re-run papers: ``python docs/results.py FOLDER...`` fills ``docs/results``.
 
-Each folder is one that ``sojourn reproduce`` wrote in a full run. Its summary, verdicts and published numbers
-are copied; the list in ``docs/results/README.md`` is written again from all papers in the folder. A paper may
-have two runs, one with real hosts: ``claims.csv`` combines the rows of both worlds, the other files are kept
-for each.
+Each folder is one that ``sojourn reproduce`` wrote in a full run. Its summary with its figures, verdicts and
+published numbers are copied; the list in ``docs/results/README.md`` is written again from all papers in the
+folder. A paper may have two runs, one with real hosts: ``claims.csv`` combines the rows of both worlds, the
+other files are kept for each. With every call the column ``standing``, the verdict over all readings, is
+recomputed from the stored verdicts and the stored search.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import polars as pl
 
+from sojourn.papers import find
+from sojourn.papers.search.standing import by_claim, overall, proofs
+
 HERE = Path(__file__).parent / "results"
 REAL = "real"
-#: Of each of the two runs: its summary, and the published numbers beside its own.
-FILES = {False: ("summary.md", "published.csv"), True: ("summary-real.md", "published-real.csv")}
+#: Of each of the two runs: its summary, the published numbers beside its own, and the folder of its figures.
+FILES = {
+    False: ("summary.md", "published.csv", "figures"),
+    True: ("summary-real.md", "published-real.csv", "figures-real"),
+}
 CLAIMS = "claims.csv"
 #: The files of a search of readings that are kept.
 SEARCH = ("search.md", "search.json")
 #: A line of a summary about a claim that only real hosts could decide.
 AWAITED = re.compile(r"^\| \S+ \| real \| undecided \| needs the real world .*\n", re.MULTILINE)
 VERDICTS = ("reproduced", "not reproduced", "undecided", "not run")
+#: How the verdicts over all readings begin, in the order of the list.
+STANDINGS = ("reproduced under", "not under", "impossible", "undecided")
 HEAD = """<!-- Written by docs/results.py; do not edit. -->
 
 # Results of the papers, re-run
 
-Full runs, without the raw data. `claims.csv` has every verdict with effect, interval, seeds, assumptions and
-the verdict under each alternative interpretation (column `sensitivity`); `published.csv`
-compares every number that the paper prints with ours; the summary states version and command, and the time of
-uninterrupted runs. `search.md` and `search.json` are from a search of the paper's readings
-([how papers are searched](../paper-search.md)).
+Full runs, without the raw data. Each summary is a companion to its paper: the figures beside its words, its
+tables with ours and the reason of every miss, the verdicts, the readings. It states version and command, and
+the time of uninterrupted runs. `claims.csv` has every verdict with effect, interval, seeds, assumptions, the
+verdict under each alternative interpretation (column `sensitivity`), the verdict over all of them
+(`standing`) and why a claim is not reproduced (`cause`); `published.csv` compares every number that the paper
+prints with ours.
+`search.md` and `search.json` are from a search of the paper's readings
+([how papers are searched](../paper-search.md), with the five verdicts).
 
 `sojourn reproduce all --quick` takes four and a half minutes on two cores for all five papers (256 s of wall
 time, 397 s of processor time, 1,692 runs); claims that need more seeds are left undecided, with their current
@@ -44,8 +57,11 @@ cores.
 Rows with *real hosts* are shorter runs, three repetitions of some arms on one machine; claims about arms that
 were not run are counted as "not run".
 
-| paper | reproduced | not reproduced | undecided | not run | summary |
-|---|---|---|---|---|---|
+The last four counts are of the verdicts over all readings: reproduced under another reading only, under none
+that was tried, impossible, and undecided.
+
+| paper | reproduced | not reproduced | undecided | not run | other reading | none | impossible | open | - |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -60,9 +76,12 @@ def keep(folder: Path, here: Path = HERE) -> None:
     real = manifest["world"] == REAL
     place = here / manifest["paper"]
     place.mkdir(parents=True, exist_ok=True)
-    summary, published = FILES[real]
-    text = (folder / "summary.md").read_text("utf-8")
+    summary, published, figures = FILES[real]
+    text = (folder / "summary.md").read_text("utf-8").replace("](figures/", f"]({figures}/")
     (place / summary).write_text(AWAITED.sub("", text), "utf-8")
+    shutil.rmtree(place / figures, ignore_errors=True)
+    if (folder / "figures").is_dir():
+        shutil.copytree(folder / "figures", place / figures)
     numbers = read(folder / "published.csv")
     (numbers.filter(pl.col("ours").is_not_null()) if real else numbers).write_csv(place / published)
     claims = read(folder / CLAIMS)
@@ -101,16 +120,37 @@ def listing(here: Path = HERE) -> str:
     rows = []
     for place in sorted(path for path in here.iterdir() if path.is_dir()):
         claims = read(place / CLAIMS)
-        for real, (summary, _) in FILES.items():
+        for real, (summary, *_) in FILES.items():
             if (place / summary).exists():
-                verdicts = [verdict(row) for row in claims.to_dicts() if (row["world"] == REAL) == real]
-                counts = " | ".join(str(verdicts.count(word)) for word in VERDICTS)
+                own = [row for row in claims.to_dicts() if (row["world"] == REAL) == real]
+                verdicts = [verdict(row) for row in own]
+                over = [row.get("standing") or "" for row in own]
+                numbers = [verdicts.count(word) for word in VERDICTS]
+                numbers += [sum(one.startswith(word) for one in over) for word in STANDINGS]
+                counts = " | ".join("" if real and i > 3 else str(one) for i, one in enumerate(numbers))
                 name = f"{place.name}, real hosts" if real else place.name
                 links = f"[summary]({place.name}/{summary})"
                 if not real and (place / SEARCH[0]).exists():
                     links += f", [readings tried jointly]({place.name}/{SEARCH[0]})"
                 rows.append(f"| {name} | {counts} | {links} |\n")
     return HEAD + "".join(rows)
+
+
+def stand(place: Path) -> None:
+    """Make the column ``standing`` of a paper's claims again, with its search if it has one."""
+    claims, known = read(place / CLAIMS), proofs(find(place.name))
+    path = place / SEARCH[1]
+    searched = by_claim(json.loads(path.read_text("utf-8")) if path.exists() else {})
+
+    def words(row: dict[str, str]) -> str:
+        if row["world"] == REAL or verdict(row) == "not run":
+            return ""
+        pairs = (one.rsplit(": ", 1) for one in (row["sensitivity"] or "").split("; ") if one)
+        name = row["claim_id"]
+        return overall(row["verdict"], dict(pairs), known.get(name, ""), searched.get(name)).text
+
+    column = pl.Series("standing", [words(row) for row in claims.to_dicts()], dtype=pl.String)
+    claims.with_columns(column).write_csv(place / CLAIMS)
 
 
 def verdict(row: dict[str, str]) -> str:
@@ -121,4 +161,7 @@ def verdict(row: dict[str, str]) -> str:
 if __name__ == "__main__":
     for argument in sys.argv[1:]:
         keep(Path(argument))
+    for folder in HERE.iterdir():
+        if folder.is_dir():
+            stand(folder)
     (HERE / "README.md").write_text(listing(), "utf-8")

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from sojourn.stats import mean_ci
+from sojourn.stats import equivalence, mean_ci, paired, t_quantile
+from sojourn.stats.sequential import constant_level, looks, needed, two_stage
 from sojourn.stats.warmup import INCONCLUSIVE, NOT_SETTLED, SETTLED, settling, shifts
 
 Floats = NDArray[np.float64]
@@ -92,8 +93,6 @@ def warmup_row(study: Study) -> tuple[list[float], int]:
 
 
 def _t(n: int) -> float:
-    from sojourn.stats import t_quantile
-
     return t_quantile(0.95, n - 1)
 
 
@@ -105,6 +104,124 @@ def warmup_line(study: Study) -> list[str]:
     return [f"{study.seeds}", f"{study.warmup:.2f}", what, size, *(f"{100 * one:.1f} %" for one in shares)]
 
 
+class Means(NamedTuple):
+    """Studies that add seeds until the half-width is 5 % of the mean."""
+
+    #: ``normal``, or ``lognormal``: skewed.
+    kind: str
+    #: Coefficient of variation.
+    variation: float
+    first: int
+    studies: int = 4000
+
+
+MEANS = (
+    *(Means("normal", variation, first) for variation in (0.06, 0.10, 0.15) for first in (5, 10, 20)),
+    *(Means("lognormal", variation, 10) for variation in (0.10, 0.15, 0.30)),
+)
+MEANS_HEAD = (
+    "values", "coefficient of variation", "first seeds", "seeds if it were known", "seeds used (mean)",
+    "coverage",
+)  # fmt: skip
+SHARE = 0.05
+
+
+def means_row(case: Means) -> tuple[float, float]:
+    """Return the mean number of seeds and the coverage of the interval that is reported."""
+    rng = np.random.default_rng([len(case.kind), round(1000 * case.variation), case.first])
+    used = covered = 0
+    sigma = np.sqrt(np.log1p(case.variation**2))
+    for _ in range(case.studies):
+        values: list[float] = []
+        wanted = case.first
+        while len(values) < wanted:
+            more = wanted - len(values)
+            if case.kind == "normal":
+                values += rng.normal(1.0, case.variation, more).tolist()
+            else:
+                values += np.exp(rng.normal(-sigma * sigma / 2, sigma, more)).tolist()
+            wanted = int(needed(values[: case.first], float(np.mean(values)), SHARE))
+        estimate = two_stage(values, case.first)
+        assert estimate.mean is not None
+        assert estimate.ci95 is not None
+        used += len(values)
+        covered += abs(estimate.mean - 1.0) <= estimate.ci95
+    return used / case.studies, covered / case.studies
+
+
+def means_line(case: Means) -> list[str]:
+    """Return a row of the table as text."""
+    used, coverage = means_row(case)
+    known = 2
+    while _t(known) * case.variation / np.sqrt(known) > SHARE:
+        known += 1
+    return [
+        case.kind, f"{case.variation:.2f}", f"{case.first}", f"{known}", f"{used:.1f}",
+        f"{100 * coverage:.1f} %",
+    ]  # fmt: skip
+
+
+class Decisions(NamedTuple):
+    """Studies that add seeds until a paired difference is decided, at most 100."""
+
+    #: True ratio of the two means.
+    ratio: float
+    #: Coefficient of variation of a difference.
+    variation: float
+    margin: float | None
+    first: int = 10
+    studies: int = 2000
+
+
+MOST = 100
+DECISIONS = (
+    *(Decisions(1.0, 0.05, None, first, studies=20_000) for first in (4, 5, 10)),
+    *(Decisions(ratio, 0.05, None) for ratio in (1.02, 1.05)),
+    *(Decisions(ratio, 0.05, 0.02) for ratio in (1.0, 1.01, 1.02, 1.05)),
+    *(Decisions(ratio, 0.02, 0.02, first) for ratio in (1.0, 1.02) for first in (4, 10)),
+)
+DECISIONS_HEAD = (
+    "true ratio", "variation of the difference", "margin", "first seeds", "difference shown",
+    "equivalence shown", "not decided", "seeds used (mean)",
+)  # fmt: skip
+
+
+def decisions_row(case: Decisions) -> tuple[float, float, float]:
+    """Return the shares of studies that show a difference and an equivalence, and their mean seeds."""
+    rng = np.random.default_rng([round(1000 * case.ratio), round(1000 * case.variation), case.first,
+                                 round(1000 * (case.margin or 0))])  # fmt: skip
+    planned = tuple(looks(case.first, MOST))
+    level = constant_level(planned)
+    one_sided = (1 - constant_level(planned, 0.1)) / 2
+    used = different = equal = 0
+    for _ in range(case.studies):
+        a = rng.normal(1.0, 0.1, MOST)
+        b = a + (case.ratio - 1) + rng.normal(0.0, case.variation, MOST)
+        for number in planned:
+            first, second = a[:number].tolist(), b[:number].tolist()
+            effect = paired(first, second)
+            is_different = effect.p is not None and effect.p < 1 - level
+            p = None if case.margin is None else equivalence(first, second, case.margin)
+            is_equal = p is not None and p < one_sided
+            if is_different or is_equal:
+                break
+        used += number
+        different += is_different
+        equal += is_equal and not is_different
+    return different / case.studies, equal / case.studies, used / case.studies
+
+
+def decisions_line(case: Decisions) -> list[str]:
+    """Return a row of the table as text."""
+    different, equal, used = decisions_row(case)
+    margin = "-" if case.margin is None else f"{100 * case.margin:g} %"
+    shares = (different, equal, max(0.0, 1 - different - equal))
+    return [
+        f"{case.ratio:.2f}", f"{case.variation:.2f}", margin, f"{case.first}",
+        *(f"{100 * one:.1f} %" for one in shares), f"{used:.1f}",
+    ]  # fmt: skip
+
+
 class Listing(NamedTuple):
     """A table of the page."""
 
@@ -113,7 +230,11 @@ class Listing(NamedTuple):
     line: Callable[..., list[str]]
 
 
-TABLES = {"warm-up": Listing(WARMUP_HEAD, WARMUP, warmup_line)}
+TABLES = {
+    "warm-up": Listing(WARMUP_HEAD, WARMUP, warmup_line),
+    "means": Listing(MEANS_HEAD, MEANS, means_line),
+    "decisions": Listing(DECISIONS_HEAD, DECISIONS, decisions_line),
+}
 
 
 def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

@@ -194,6 +194,9 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
     ("words", "expected"),
     [
         (["run", "none.toml"], "none.toml cannot be read: no such file"),
+        (["run", "small.toml", "--aqm", "red", "min_th", "5p"], 'needs quotes: --aqm "red min_th 5p'),
+        (["shell", "--rate", "1mbit", "ping", "-c", "1"], "options follow --: sojourn shell"),
+        (["reproduce", "raqm"], "did you mean raqm2005?"),
         (["run", "smal.toml"], "no such file or directory (did you mean small.toml?)"),
         (["run", "."], ". cannot be read: is a directory"),
         (
@@ -211,7 +214,7 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
         (["run", "small.toml", "more.toml"], "more.toml"),
         (["run"], "FILE"),
         (["rnu"], "run"),
-        (["explain", "rdx"], "'rdx' is not an algorithm or a metric"),
+        (["explain", "rdx"], "'rdx' has no explanation"),
         (["explain", "p99_dleay_s"], "did you mean p99_delay_s?"),
         (["reproduce", "raqm2006"], "did you mean raqm2005?"),
         (["reproduce", "raqm2005", "--experiment", "raqm-fig88"], "raqm-fig"),
@@ -466,7 +469,7 @@ def test_sweep_status_and_dry_run(cli: Cli, small_file: Path, tmp_path: Path) ->
         (["-P", "queue.limit", "10p"], "is not a range"),
         (["-L", "queue.limt", "10p"], "did you mean limit"),
         (["--metric", "dealy", "--seeds", "1"], "metric = 'dealy' is not a metric"),
-        (["--metric", "page_time_p50_s", "--seeds", "1"], "'page_time_p50_s' was not measured"),
+        (["--metric", "page_time_p50_s", "--seeds", "1"], "'page_time_p50_s' has no value here"),
         (["--sbatch", "2", "--shard", "1/2"], "one of the two"),
         (["extra"], "extra is one argument too many"),
     ],

@@ -69,7 +69,18 @@ def test_tables_of_data_are_read_back_in_si_units(tmp_path: Path) -> None:
             "mean_delay_s_n": [3, 1],
             "note": ["a | b", None],
         }
-        assert read(second).row(0) == ("pie", -0.01, -0.02, 0.0, 3, 0.04, 0.08, "no difference shown")
+        assert read(second).row(0) == (
+            "pie",
+            -0.01,
+            -0.02,
+            0.0,
+            3,
+            0.04,
+            0.08,
+            "no difference shown",
+            None,
+            None,
+        )
     (only,) = write(OUTPUT, tmp_path / "out.json")
     assert json.loads(only.read_text()) == OUTPUT.data
 

@@ -120,6 +120,7 @@ def test_the_commands_of_the_statistics_page_run(tmp_path: Path):
     expected = (
         "Difference from droptail (baseline), paired by seed",
         "narrow enough",
+        "every difference is decided",
         "chosen by a pilot of 5 seeds from 900000001: settled",
     )
     for line, said in zip(lines, expected, strict=True):

@@ -1,7 +1,8 @@
 """The stored summaries of re-run papers: the rows of each world come from its own run.
 
 Mutants (each was seen to fail a test here): the real rows of a simulated run take precedence; a real run
-replaces all rows; the list counts the rows of all worlds together.
+replaces all rows; the list counts the rows of all worlds together; the figures of both worlds in one folder;
+an undecided reading counted as one that refutes, or a proof before a reading that reproduces.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ def test_each_world_has_its_rows_from_its_own_run(
     assert (here / "some2001/published.csv").read_text() == "metric,ours\na,1\nb,\n"
     assert (here / "some2001/published-real.csv").read_text() == "metric,ours\na,1\n"
     assert results.listing(here).splitlines()[-2:] == [
-        "| some2001 | 1 | 1 | 1 | 0 | [summary](some2001/summary.md) |",
-        "| some2001, real hosts | 0 | 1 | 0 | 1 | [summary](some2001/summary-real.md) |",
+        "| some2001 | 1 | 1 | 1 | 0 | 0 | 0 | 0 | 0 | [summary](some2001/summary.md) |",
+        "| some2001, real hosts | 0 | 1 | 0 | 1 |  |  |  |  | [summary](some2001/summary-real.md) |",
     ]
 
 
@@ -108,3 +109,54 @@ def test_a_search_is_kept_beside_the_full_run_and_listed(results: ModuleType, tm
     results.keep(found, here)
     assert (here / "some2001" / "search.json").read_text() == "{}\n"
     assert "[readings tried jointly](some2001/search.md)" in results.listing(here)
+
+
+def test_figures_are_kept_with_the_summary_of_their_world(results: ModuleType, tmp_path: Path):
+    here = tmp_path / "here"
+    for world in (None, "real"):
+        run = folder(tmp_path / str(world), world, [("A", "simulated", "reproduced", "10")])
+        (run / "summary.md").write_text("![Figure](figures/01.svg)\n")
+        (run / "figures").mkdir()
+        (run / "figures" / "01.svg").write_text(f"<svg>{world}</svg>")
+        results.keep(run, here)
+    assert (here / "some2001" / "figures" / "01.svg").read_text() == "<svg>None</svg>"
+    assert (here / "some2001" / "figures-real" / "01.svg").read_text() == "<svg>real</svg>"
+    assert (here / "some2001" / "summary-real.md").read_text() == "![Figure](figures-real/01.svg)\n"
+
+
+def test_verdicts_over_all_readings_are_recomputed_from_the_stored_ones(results: ModuleType, tmp_path: Path):
+    place = tmp_path / "raqm2005"
+    place.mkdir()
+    no, yes, open_ = "not reproduced", "reproduced", "undecided"
+    rows = [
+        ("RAQM-01", "analytic", yes, "1", "", ""),
+        ("RAQM-10", "analytic", no, "1", "", ""),
+        ("RAQM-18", "simulated", no, "10", f"a: {no}; b=1: {yes}; c: {yes}", ""),
+        ("RAQM-21", "simulated", no, "10", f"a: {no}", ""),
+        ("RAQM-24", "simulated", no, "10", f"a: {no}; b=1: {open_}", ""),
+        ("RAQM-25", "simulated", no, "10", f"a: {no}", ""),
+        ("RAQM-26", "simulated", no, "10", "", ""),
+        ("RAQM-27", "simulated", open_, "0", "", ""),
+        ("RAQM-27", "real", no, "3", "", ""),
+    ]
+    columns = ["claim_id", "world", "verdict", "n", "sensitivity", "standing"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_csv(place / "claims.csv")
+    found = [
+        {"claim": "RAQM-25", "verdict": "reproduced under another reading", "words": "reproduced under x 1",
+         "evidence": "e"},
+        {"claim": "RAQM-26", "verdict": "not under any reading", "words": "not under any of 9 readings",
+         "evidence": "e"},
+    ]  # fmt: skip
+    (place / "search.json").write_text(json.dumps({"claims": found}))
+    results.stand(place)
+    assert [one or "" for one in results.read(place / "claims.csv")["standing"].to_list()] == [
+        "reproduced",
+        "impossible",
+        "reproduced under b=1 and 1 others",
+        "not under any of 2 readings",
+        "undecided",
+        "reproduced under x 1",
+        "not under any of 9 readings",
+        "",
+        "",
+    ]

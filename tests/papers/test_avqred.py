@@ -62,7 +62,7 @@ def paper() -> Paper:
 
 
 def test_every_claim_is_judged(paper: Paper):
-    names = {f"AVQ-{i:02}" for i in range(1, 49)}
+    names = {f"AVQ-{i:02}" for i in range(1, 52)}
     assert {claim.id for claim in paper.claims} == names == set(paper.checks)
     arms = {(e.id, name) for e in paper.experiments for name in e.names}
     assert all(check.sources <= arms for check in paper.checks.values())
@@ -220,7 +220,7 @@ def test_an_experiment_is_run_and_judged_end_to_end(tmp_path):  # type: ignore[n
     assert not result.campaign.runs
     with (tmp_path / "claims.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 48 + 32
+    assert len(rows) == 51 + 32
     assert {row["world"] for row in rows if row["reason"] == "needs the real world"} == {"real"}
     assert {row["claim_id"]: row["verdict"] for row in rows}["AVQ-45"] == "not reproduced"
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 
+import polars as pl
 import pytest
 
 from sojourn.papers.claims import Verdict, load_claims
-from sojourn.papers.raqm2005 import checks, theorems
+from sojourn.papers.raqm2005 import checks, measures, theorems
 from sojourn.papers.raqm2005.paper import CLAIMS
 from sojourn.worlds.fluid import raqm as theory
 
@@ -98,5 +99,17 @@ def test_a_wrong_map_is_detected(monkeypatch: pytest.MonkeyPatch):
 
 def test_every_claim_of_the_catalogue_has_a_check():
     claims = load_claims(CLAIMS)
-    assert len(claims) == 50
+    assert len(claims) == 55
     assert {claim.id for claim in claims} == set(checks.checks())
+
+
+def test_the_input_rate_is_counted_in_seconds_after_the_start():
+    """Ten arrivals in each tenth of a second up to 100 s, then by turns eight and twelve."""
+    seconds = [i / 10 for i in range(1, 2001)]
+    late = {0: 8, 1: 12}
+    arrivals = [10 if t <= 100 else late[math.ceil(t - 1e-6) % 2] for t in seconds]
+    found = measures._input_rate(pl.DataFrame({"time_s": seconds, "arrivals": arrivals}))
+    assert found["arrivals_per_s[50,200]"] == pytest.approx(100)
+    assert found["arrivals_cv[100,200]"] == pytest.approx(20 / 100 * math.sqrt(100 / 99))
+    short = measures._input_rate(pl.DataFrame({"time_s": [1.0], "arrivals": [1]}))
+    assert set(short.values()) == {None}

@@ -24,6 +24,7 @@ from sojourn.worlds.real.counters import over
 from sojourn.worlds.real.gateway import lateness
 from sojourn.worlds.real.hosts import Network
 from sojourn.worlds.real.jobs import layout
+from sojourn.worlds.real.namespace import die_with_parent
 from sojourn.worlds.real.testbed import Layout
 from sojourn.worlds.real.world import gateway as gateway_of
 from support import until
@@ -207,7 +208,9 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
         "--out",
         tmp_path / "out",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, preexec_fn=die_with_parent
+    )
     assert done.returncode == 0, done.stderr
     assert "1 run in real time" in done.stderr
     results = sojourn.Results.open(tmp_path / "out")
@@ -320,6 +323,7 @@ def test_nothing_outlives_a_killed_parent(tmp_path: Path, number: signal.Signals
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)},
+        preexec_fn=die_with_parent,
     )
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]

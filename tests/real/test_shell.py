@@ -203,7 +203,15 @@ def test_an_ordinary_user_needs_no_privileges(scripts: tuple[str, str], tmp_path
         pytest.skip("this kernel gives ordinary users no namespaces (user.max_user_namespaces)")
     peer, echo = scripts
     command = [*AS_USER, sys.executable, "-m", "sojourn", "shell", *BARE, "--peer", peer, "--", *echo.split()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=tmp_path,
+        preexec_fn=die_with_parent,
+    )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.split()[0]) >= 0.02
     assert "devices on the host itself need root" in done.stderr
@@ -244,7 +252,15 @@ def test_a_missing_requirement_is_reported(process: Cli, tmp_path: Path):
     none = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-all --inh-caps=-all "
     shell = f"{sys.executable} -m sojourn shell --rate 1mbit -- true"
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", none + shell]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=tmp_path,
+        preexec_fn=die_with_parent,
+    )
     assert (done.returncode, "sysctl -w user.max_user_namespaces=10000" in done.stderr) == (2, True), (
         done.stderr
     )
@@ -328,6 +344,7 @@ def test_a_terminal_shows_a_status_line(tmp_path: Path):
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=theirs,
+        preexec_fn=die_with_parent,
     )
     os.close(theirs)
     line = rb"\x1b\[30;1H\x1b\[2K(up \d+\.\d\d Mbit/s \d+\.\d ms 0 drops \| down [^\x1b]*)\x1b8"

@@ -87,6 +87,11 @@ SHAPES: dict[str, dict[str, str]] = {
         "traffic": 'kind = "tcp-short"\narrivals = "2000/s"\nsize = "3kB"\npayload = "960B"\nheader = "40B"',
     },
     "pages": {"duration": "15s", "rate": "1Gbit/s", "traffic": WEB},
+    "objects": {
+        "duration": "8s",
+        "rate": "500Mbit/s",
+        "traffic": WEB.replace("exponential 100ms", "0s").replace('"3kB"', '"30kB"').replace("100", "1000"),
+    },
     "packets": {
         "duration": "2s",
         "limit": "200000p",

@@ -7,6 +7,7 @@ the previous plan not removed.
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import InputError, Scenario
-from sojourn.cli import call, shell
+from sojourn.cli import call, compare_worlds, shell
 from sojourn.runner.ownership import require_owner
 from sojourn.study.axes import Axis
 from sojourn.study.sweep import directory as sweep_directory
@@ -72,7 +73,7 @@ def test_a_directory_of_another_study_is_refused_and_unchanged(
         capsys.readouterr()
         assert into("out", words) == 2, words
         error = capsys.readouterr().err
-        assert error.startswith("sojourn: out holds "), words
+        assert error.splitlines()[-1].startswith("sojourn: out holds "), words
         assert expected in error, words
         assert error.endswith("; allowed: a folder of its own, with --out DIR\n"), words
     assert content(here) == before
@@ -135,6 +136,54 @@ def test_a_directory_belongs_to_a_shell_from_its_start(
     into("out", second)
     assert not (here / "out/leases").exists()
     assert into("out", MADE["run"]) == 0
+
+
+def test_a_shell_enters_the_directory_of_one_that_was_killed(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After ``kill -9`` the manifest stays ``running``; another command is refused still."""
+    words = "shell --rate 1mbit -- true"
+
+    def killed(*_: object) -> None:
+        content = {path: path.read_bytes() for path in (here / "out").iterdir() if path.is_file()}
+        left.update(content)
+        raise InputError("the process", "was killed")
+
+    left: dict[Path, bytes] = {}
+    monkeypatch.setattr(shell, "run", killed)
+    assert into("out", words) == 2
+    assert len(left) == 2
+    for path, content in left.items():
+        path.write_bytes(content)
+    assert into("out", words) == 2
+    assert "holds a session of a shell" in capsys.readouterr().err, "this process is the one, and lives"
+    for path, content in left.items():
+        path.write_bytes(content.replace(str(os.getpid()).encode(), b"999999999"))
+    assert into("out", MADE["run"]) == 2
+    assert "holds a session of a shell" in capsys.readouterr().err
+    assert into("out", words) == 2
+    assert "the process was killed" in capsys.readouterr().err, "the session has begun"
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("words", ["run small.toml --seeds 1", "shell --rate 1mbit -- true"])
+def test_a_directory_that_cannot_be_made_is_named_as_typed(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert into("/proc/nothing", words) in (1, 2)
+    assert "/proc/nothing cannot be written" in capsys.readouterr().err.replace(":", "")
+
+
+def test_a_report_of_two_worlds_is_refused_if_another_study_entered_during_the_runs(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail without the second check."""
+    monkeypatch.setattr(compare_worlds, "require_owner", lambda *_: None)  # as before the other one came
+    assert into("out", MADE["run"]) == 0
+    before = content(here / "out")
+    assert call(["compare-worlds", "small.toml", "--world", "fluid", "--seeds", "2", "--out", "out"]) == 2
+    assert "out holds runs of small" in capsys.readouterr().err
+    assert content(here / "out") == before
 
 
 @pytest.mark.parametrize(("made", "name"), [("run", "scenario.toml"), ("sweep", "sweep.toml")])

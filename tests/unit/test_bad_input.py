@@ -117,7 +117,7 @@ WRONG = {
     "a name too long": ('name = "small"', f'name = "{"x" * 65}"', ["name = ", "at most 64 characters"]),
     "a name with a space": ('name = "small"', 'name = "so small"', ["name = 'so small'", "letters"]),
     "a name that leaves the folder": ('name = "small"', 'name = "../x"', ["name = '../x'", "letters"]),
-    "no sources": ("count = 6", "count = 0", ["traffic.ftp.count = 0", "at least 1"]),
+    "less than no sources": ("count = 6", "count = -1", ["traffic.ftp.count = -1", "at least 0"]),
     "a thousand million sources": ("count = 6", "count = 1000000000", ["traffic.ftp.count", "too large"]),
     "half a source": (
         "count = 6",
@@ -335,6 +335,17 @@ def test_a_scenario_made_in_python_has_no_lines() -> None:
 def test_words_of_other_tools_find_the_name_here(good: str, bad: str, meant: str) -> None:
     assert good in SMALL
     assert f"did you mean {meant}?" in message(SMALL.replace(good, bad, 1))
+
+
+def test_a_second_table_of_traffic_needs_two_brackets() -> None:
+    assert "allowed: [[traffic]] and [[link]]" in message('[traffic]\nname = "a"\n[traffic]\nname = "b"\n')
+
+
+def test_several_algorithms_in_one_spec_are_refused() -> None:
+    with pytest.raises(
+        sojourn.InputError, match=r"'red,pie' names several algorithms; .*--aqm is repeatable"
+    ):
+        sojourn.aqm("red,pie")
 
 
 def test_certain_spellings_are_accepted() -> None:

@@ -199,3 +199,15 @@ def test_the_order_of_runs_covers_the_grid_evenly(plan: Sweep) -> None:
     first = [(p.scenario.queue.limit, p.spec, p.seed) for p in plan.points[:4] if p.scenario.queue]
     assert first == [("10p", "droptail", 4), ("10p", "red", 4), ("30p", "droptail", 4), ("30p", "red", 4)]
     assert isinstance(plan.points[0], Point)
+
+
+def test_no_sources_of_a_traffic_is_a_cell(small: sojourn.Scenario) -> None:
+    """The run equals that of a scenario without this traffic, whose metrics are unknown there."""
+    axis = Axis("traffic.cbr.count", ("0", "1"))
+    none, one = sweep(Sweep(small, ["red"], [axis], seeds=1)).runs().to_dicts()
+    alone = sojourn.run(small.with_(traffic=small.traffic[:1]), ["red"], seeds=1).outcomes[0].metrics
+    assert {name: none[name] for name in alone} == alone
+    assert none["cbr.goodput_bps"] is None
+    assert one["cbr.goodput_bps"] > 0
+    with pytest.raises(sojourn.InputError, match="traffic has no sources: every count is 0"):
+        sojourn.run(small.with_(traffic=[small.traffic[0].model_copy(update={"count": 0})]))

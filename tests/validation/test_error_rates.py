@@ -30,3 +30,23 @@ def test_the_warm_up_check_keeps_its_error_rates() -> None:
             assert moved <= 0.05, row
         elif study.decay < 1:
             assert settled <= 0.05, row
+
+
+def test_rows_of_the_stopping_rules_are_what_the_script_computes() -> None:
+    assert error_rates.stored("means")[1] == error_rates.means_line(error_rates.MEANS[1])
+    assert error_rates.stored("decisions")[-1] == error_rates.decisions_line(error_rates.DECISIONS[-1])
+
+
+def test_the_stopping_rules_keep_their_error_rates() -> None:
+    """Stein's cost at 10 first seeds: 11, 21 and 47 seeds."""
+    for row, case in zip(error_rates.stored("means"), error_rates.MEANS, strict=True):
+        assert share(row[5]) >= 0.94, row
+        if case.first == 10 and case.kind == "normal":
+            assert float(row[4]) <= {0.06: 11, 0.10: 22, 0.15: 49}[case.variation]
+    for row, made in zip(error_rates.stored("decisions"), error_rates.DECISIONS, strict=True):
+        different, equal, _ = map(share, row[4:7])
+        error = 3 * (0.05 * 0.95 / made.studies) ** 0.5
+        if made.ratio == 1.0:
+            assert different <= 0.05 + error, row
+        if made.margin is not None and made.ratio >= 1 + made.margin:
+            assert equal <= 0.05 + error, row

@@ -209,6 +209,10 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     if let Some(name) = synonym(word, &candidates) {
         return Some(name.to_owned());
     }
+    let mut longer = candidates.iter().filter(|one| word.len() >= 3 && one.starts_with(word));
+    if let (Some(only), None) = (longer.next(), longer.next()) {
+        return Some((*only).to_owned());
+    }
     // The distance is at least the difference of the lengths: most candidates need no comparison.
     let (bytes, chars) = (word.len(), word.chars().count());
     candidates
@@ -285,5 +289,6 @@ mod tests {
         assert_eq!(nearest("targte", words.into_iter()).as_deref(), Some("target"));
         assert_eq!(nearest("zebra", words.into_iter()), None);
         assert_eq!(nearest("Buffer", words.into_iter()).as_deref(), Some("limit"));
+        assert_eq!(nearest("int", words.into_iter()).as_deref(), Some("interval"));
     }
 }

@@ -150,7 +150,7 @@ fn act(harness: &mut Harness, steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(cases(60_000))]
+    #![proptest_config(cases(20_000))]
 
     #[test]
     fn algorithms_satisfy_the_contract(spec in settings(registry::ALGORITHMS.to_vec()), link in links(), steps in traffic()) {
@@ -174,7 +174,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(15_000))]
+    #![proptest_config(cases(5_000))]
 
     #[test]
     fn schedulers_satisfy_the_contract(
@@ -228,7 +228,7 @@ fn misspelt() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(cases(100_000))]
+    #![proptest_config(cases(30_000))]
 
     /// An accepted text has a canonical form that reads back; an error has the place and the allowed values.
     #[test]

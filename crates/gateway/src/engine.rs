@@ -287,7 +287,7 @@ impl Engine {
             Some(lateness) => {
                 self.stats.delivered += 1;
                 self.lateness.add(lateness.0);
-                self.flows.direction(slot.flow).on_received(slot.tcp, slot.payload, now - slot.read);
+                self.flows.on_received(slot.flow, slot.tcp, slot.payload, now - slot.read);
             }
             None => self.stats.undelivered += 1,
         }
@@ -307,7 +307,7 @@ impl Engine {
 
     /// The counters outside the queues.
     pub fn stats(&self) -> Stats {
-        self.stats
+        Stats { forgotten_holes: self.flows.forgotten_holes(), ..self.stats }
     }
 
     /// The queues.
@@ -321,7 +321,7 @@ impl Engine {
     /// Inconsistent packet counts.
     pub fn finish(mut self, end: Time) -> Result<GatewayRecord, RunError> {
         let inside = (self.slots.len() - self.free.len()) as u64;
-        let s = self.stats;
+        let s = self.stats();
         let known = s.delivered + s.dropped + s.lost + s.malformed + s.unroutable + s.undelivered + inside;
         if s.read != known {
             return Err(RunError::Conservation(format!("gateway: {} read, {known} accounted for", s.read)));
@@ -348,7 +348,7 @@ impl Engine {
             lateness_edges_ns,
             lateness_counts,
             stalled: self.stalled,
-            stats: self.stats,
+            stats: s,
         })
     }
 }

@@ -5,7 +5,7 @@
 //! not the acknowledgements.
 
 use crate::{
-    goodput::Arrived,
+    goodput::{Arrived, HoleBudget},
     packet::{FRAGMENT, Header, Ports, TCP, Tcp, UDP},
     plan::{Rule, Transport},
     routes::Prefix,
@@ -121,12 +121,12 @@ impl Direction {
     }
 
     /// Count a packet that was delivered `delay` after it was read.
-    pub(crate) fn on_received(&mut self, tcp: Option<Tcp>, payload: u32, delay: Span) {
+    fn on_received(&mut self, tcp: Option<Tcp>, payload: u32, delay: Span, holes: &mut HoleBudget) {
         self.counts.received += 1;
         self.counts.delay += delay;
         self.counts.delay_max = self.counts.delay_max.max(delay);
         self.counts.goodput += match tcp {
-            Some(tcp) if payload > 0 => u64::from(self.arrived.take(tcp.sequence, payload)),
+            Some(tcp) if payload > 0 => u64::from(self.arrived.take(tcp.sequence, payload, holes)),
             _ => u64::from(payload),
         };
     }
@@ -161,6 +161,7 @@ pub(crate) struct Flows {
     fragments: VecDeque<(FragmentKey, Ports)>,
     /// The connection of the last packet.
     last: Option<(Key, u32)>,
+    holes: HoleBudget,
 }
 
 impl Flows {
@@ -174,6 +175,7 @@ impl Flows {
             max_connections: MAX_CONNECTIONS,
             fragments: VecDeque::new(),
             last: None,
+            holes: HoleBudget::default(),
         }
     }
 
@@ -265,6 +267,17 @@ impl Flows {
     /// One direction of a connection.
     pub(crate) fn direction(&mut self, flow: u32) -> &mut Direction {
         &mut self.connections[flow as usize / 2].directions[flow as usize & 1]
+    }
+
+    /// Count a packet of `flow` that was delivered `delay` after it was read.
+    pub(crate) fn on_received(&mut self, flow: u32, tcp: Option<Tcp>, payload: u32, delay: Span) {
+        let direction = &mut self.connections[flow as usize / 2].directions[flow as usize & 1];
+        direction.on_received(tcp, payload, delay, &mut self.holes);
+    }
+
+    /// Missing ranges of sequence numbers that were forgotten.
+    pub(crate) fn forgotten_holes(&self) -> u64 {
+        self.holes.forgotten
     }
 
     /// Open the window: reset the counters.

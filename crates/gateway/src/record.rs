@@ -42,4 +42,7 @@ pub struct Stats {
     pub odd: u64,
     /// Super-packets that were segmented.
     pub super_packets: u64,
+    /// Missing ranges in the sequence numbers of TCP that were forgotten, because there were too many; their
+    /// bytes are not part of the goodput.
+    pub forgotten_holes: u64,
 }

@@ -129,6 +129,7 @@ fn stats_dict(py: Python<'_>, stats: Stats) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("undelivered", stats.undelivered)?;
     dict.set_item("odd", stats.odd)?;
     dict.set_item("super_packets", stats.super_packets)?;
+    dict.set_item("forgotten_holes", stats.forgotten_holes)?;
     Ok(dict)
 }
 

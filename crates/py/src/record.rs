@@ -64,6 +64,13 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
         queues.append(queue_dict(py, queue)?)?;
     }
     dict.set_item("queues", queues)?;
+    if !record.phases.is_empty() {
+        let phases = PyList::empty(py);
+        for phase in &record.phases {
+            phases.append(queue_dict(py, phase)?)?;
+        }
+        dict.set_item("phases", phases)?;
+    }
     let flows = columns!(
         py,
         record.flows,

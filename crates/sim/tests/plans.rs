@@ -30,6 +30,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             topology,
             traffic,
             drain: None,
+            phases: Vec::new(),
             trace: Trace { interval, drops: true, cwnd },
             conventions: if ns2 { Conventions::Ns2 } else { Conventions::Default },
             algorithms: Vec::new(),

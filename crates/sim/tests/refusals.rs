@@ -8,7 +8,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use sojourn_aqm::{Span, Time};
 use sojourn_sim::{
     Plan, PlanError, Simulation,
-    plan::{Access, Draw, Dumbbell, Link, Tcp, Topology, TrafficKind},
+    plan::{Access, Draw, Dumbbell, Link, Phase, Tcp, Topology, TrafficKind},
 };
 
 /// A dumbbell with TCP, short TCP, constant and on/off datagrams, on/off TCP.
@@ -134,6 +134,14 @@ fn times_are_checked() {
     refused("duration", good(), |p| p.duration = Span::ZERO);
     refused("duration", good(), |p| p.duration = Span(201 * 86_400 * SECOND));
     refused("warmup", good(), |p| p.warmup = Time::ZERO + p.duration);
+    refused("drain", good(), |p| p.drain = Some(Span(u64::MAX)));
+    let phase = |from, to| Phase { name: "a".to_owned(), from: Time(from), to: Time(to) };
+    refused("phase.a", good(), |p| p.phases = vec![phase(5, 5)]);
+    refused("phase.a", good(), |p| p.phases = vec![phase(0, p.duration.0 + 1)]);
+    refused("phase.a", good(), |p| p.phases = vec![phase(0, 1), phase(1, 2)]);
+    refused("phase", good(), |p| {
+        p.phases = (0..1001).map(|i| Phase { name: i.to_string(), ..phase(0, 1) }).collect();
+    });
     refused("trace.interval", good(), |p| p.trace.interval = Some(Span::ZERO));
     refused("trace.interval", good(), |p| {
         (p.duration, p.trace.interval) = (Span(1000 * SECOND), Some(Span(1)))

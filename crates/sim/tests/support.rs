@@ -92,6 +92,7 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         traffic,
         measure: None,
         drain: None,
+        phases: Vec::new(),
         trace: Trace::default(),
         conventions: Conventions::Default,
         algorithms: Vec::new(),

@@ -20,6 +20,7 @@ import typer
 
 from sojourn import _core
 from sojourn.cli.common import messages
+from sojourn.cli.examples import epilog, first_page
 from sojourn.cli.words import joined
 from sojourn.errors import SojournError, disk
 from sojourn.terminal import show
@@ -69,7 +70,6 @@ def _app(words: Sequence[str]) -> typer.Typer:
         name="sojourn",
         help="A laboratory for active queue management (AQM).",
         epilog="First steps: sojourn list; sojourn explain red; sojourn run examples/red40.toml",
-        no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -78,7 +78,7 @@ def _app(words: Sequence[str]) -> typer.Typer:
     first = words[0] if words else ""
     for name in [first] if first in COMMANDS else [] if first == "--version" else COMMANDS:
         module, function = COMMANDS[name]
-        app.command(name)(getattr(import_module(f"sojourn.cli.{module}"), function))
+        app.command(name, epilog=epilog(name))(getattr(import_module(f"sojourn.cli.{module}"), function))
     return app
 
 
@@ -97,6 +97,11 @@ def _call(arguments: Sequence[str]) -> int:
         if getattr(sys, name) is None:  # closed by the calling process
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     words = list(arguments)
+    if not words:
+        show(first_page(_core.VERSION))
+        return 0
+    if words[0] == "help":
+        words = [*words[1:], "--help"]
     if words and words[0] in ("sweep", "tune"):
         words = joined(words)
     try:
@@ -139,4 +144,13 @@ def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     words = getattr(error, "format_message", lambda: str(error))()
     hint = f" (see {context.command_path} --help)" if context is not None else ""
-    return f"{words}{hint}"
+    return f"{words}{_remedy(words, context)}{hint}"
+
+
+def _remedy(words: str, context: typer.Context | None) -> str:
+    """Return the remedy of two frequent mistakes: a spec without quotes, an option without ``--``."""
+    if "unexpected extra argument" in words and "--aqm" in sys.argv:
+        return '; a spec with parameters needs quotes: --aqm "red min_th 5p max_th 15p"'
+    if words.startswith("No such option") and context is not None and context.command.name == "shell":
+        return "; the program and its options follow --: sojourn shell --rate 20mbit -- ping -c 1 HOST"
+    return ""

@@ -33,6 +33,7 @@ from sojourn.errors import InputError
 from sojourn.runner.leases import retry
 from sojourn.spec.plan import queues
 from sojourn.spec.scenario import Scenario, load
+from sojourn.study.compare import Comparison
 from sojourn.study.compare import compare as compare_algorithms
 
 
@@ -62,6 +63,25 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    until_difference: Annotated[
+        str | None,
+        typer.Option(
+            "--until-difference",
+            metavar="METRIC",
+            help="Add seeds until each difference from the baseline in this metric is shown.",
+            show_default=False,
+        ),
+    ] = None,
+    until_equivalent: Annotated[
+        str | None,
+        typer.Option(
+            "--until-equivalent",
+            metavar="SHARE",
+            help="Add seeds until each difference is shown, or shown to be within this share of the "
+            "baseline's mean, like 2%.",
+            show_default=False,
+        ),
+    ] = None,
     on: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,7 +91,9 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    most_seeds: Annotated[int, typer.Option("--most-seeds", metavar="N", help="Limit of --until-ci.")] = 200,
+    most_seeds: Annotated[
+        int, typer.Option("--most-seeds", metavar="N", help="Limit of the --until options.")
+    ] = 200,
     out: Out = None,
     json: Json = False,
     export: Export = None,
@@ -86,7 +108,8 @@ def compare(
     scenario = load(file)
     with resumable(), executor(workers, serial, dask) as maker:
         scenario = with_warmup(scenario, warmup, aqm, maker)
-    share = None if until_ci is None else _share(until_ci)
+    share = None if until_ci is None else _share("until-ci", until_ci)
+    margin = None if until_equivalent is None else _share("until-equivalent", until_equivalent)
     aqm = aqm or usual(scenario)
     wanted = plan(scenario, aqm, seeds, seed_from)
     specs = list(dict.fromkeys(point.spec for point in wanted))
@@ -110,36 +133,48 @@ def compare(
             progress=move,
             command=["sojourn", *sys.argv[1:]],
             metrics=metric or (),
+            until_difference=until_difference,
+            until_equivalent=margin,
+            announce=note,
         )
     for warning in comparison.results.warnings:
         note(f"sojourn: warning: {warning}")
     emit(of_comparison(comparison), json, export)
     if comparison.looks:
-        note(_seeds_used(comparison.looks, most_seeds, comparison.level))
+        note(_seeds_used(comparison, most_seeds))
+    elif (sentence := comparison.forecast()) is not None:
+        note(sentence)
+    if comparison.pairing:
+        note(comparison.pairing)
     for line in comparison.results.notes:
         note(line)
     note(f"report: {write_report(comparison.results)}")
     note(f"id: {comparison.results.id}")
 
 
-def _share(text: str) -> float:
+def _share(option: str, text: str) -> float:
     number, percent, rest = text.partition("%")
     try:
         value = float(number)
     except ValueError:
         value = float("nan")
     if rest or not value > 0:
-        raise InputError("until-ci", f"= {text!r} is not a share", "like 5% or 0.05")
+        raise InputError(option, f"= {text!r} is not a share", "like 5% or 0.05")
     return value / 100 if percent else value
 
 
-def _seeds_used(looks: tuple[int, ...], most: int, level: float) -> str:
+def _seeds_used(comparison: Comparison, most: int) -> str:
+    looks = comparison.looks
     after = ", ".join(map(str, looks))
-    why = "the limit" if looks[-1] == most else "intervals are narrow enough"
-    return (
-        f"seeds: {looks[-1]} ({why}); interim analyses after {after}; "
-        f"each uses {100 * level:.2f} % intervals, so that all of them together keep 95 %"
-    )
+    limit = looks[-1] == most
+    if comparison.first:
+        why = "the limit, or narrow enough" if limit else "intervals are narrow enough"
+        how = f"the first {comparison.first} set the number and the half-widths"
+    else:
+        why = "the limit" if limit and not comparison.is_decided else "every difference is decided"
+        level = f"{100 * comparison.level:.2f} % intervals"
+        how = f"tests after {after}, each with {level}, so that all of them together keep 95 %"
+    return f"seeds: {looks[-1]} ({why}); {how}"
 
 
 def usual(scenario: Scenario) -> list[str]:

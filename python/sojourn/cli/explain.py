@@ -9,14 +9,22 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import _core
+from sojourn.cli import topics
 from sojourn.cli.common import permit_code, print_json
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json
 from sojourn.cli.output import Column, Output, Table
-from sojourn.errors import from_core, unknown
+from sojourn.errors import InputError, from_core
 from sojourn.metrics import METRICS, Metric, find
 from sojourn.terminal import console, escape
 from sojourn.worlds import having
+
+
+def _matching(incomplete: str) -> list[str]:
+    """Complete a name."""
+    algorithms = [one["name"] for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())]
+    names = dict.fromkeys([*algorithms, "tcp", *METRICS, *topics.names()])
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def explain(
@@ -24,14 +32,16 @@ def explain(
         str,
         typer.Argument(
             metavar="NAME",
-            help="An algorithm (or file.py:Class), a scheduler, a marker, a metric, or 'tcp'.",
+            help="An algorithm (or file.py:Class), a metric, 'tcp', a kind of traffic, a congestion control, "
+            "an option of TCP, a key of scenarios, a world, a paper or a template.",
             show_default=False,
+            autocompletion=_matching,
         ),
     ],
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Explain an algorithm, a metric or the options of TCP. Show parameters, formulas and sources."""
+    """Explain anything that has a name: algorithms, metrics, TCP, traffic, keys of scenarios, worlds."""
     algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
         permit_code(False, [name])
@@ -39,15 +49,17 @@ def explain(
             algorithms[name] = _core.algorithm(name)
         except _core.SpecError as error:
             raise from_core(error) from None
-    metric = find(name)
-    if name not in algorithms and name != "tcp" and metric is None:
-        raise unknown(name, "an algorithm or a metric", [*algorithms, "tcp", *METRICS])
+    metric = None if topics.is_key(name) else find(name)
     if metric is not None:
         output = _of_metric(metric)
     elif name == "tcp":
         output = _of_tcp(_core.tcp_schema())
-    else:
+    elif name in algorithms:
         output = _of_algorithm(algorithms[name])
+    elif (topic := topics.find(name)) is not None:
+        output = topic
+    else:
+        raise _unknown(name, list(algorithms))
     if json:
         print_json(output.data)
     else:
@@ -55,6 +67,13 @@ def explain(
             _print_head(output.title)
         output.print()
     write_exports(output, export)
+
+
+def _unknown(name: str, algorithms: list[str]) -> InputError:
+    """Return the error for a name without an explanation: the nearest name, and the kinds of names."""
+    known = [*algorithms, "tcp", *METRICS, *topics.names()]
+    kinds = ", ".join(["algorithms", "metrics", *(label for label, _ in topics.groups())])
+    return InputError(repr(name), "has no explanation", kinds, _core.nearest(name, known))
 
 
 def _print_head(text: str) -> None:
@@ -98,18 +117,15 @@ def _parameter(p: dict[str, Any]) -> tuple[str, ...]:
 
 def _of_tcp(options: list[dict[str, Any]]) -> Output:
     """Return the options of TCP with their presets."""
-    columns = [Column("name", "name")]
-    columns += [Column(key, key, prose=True) for key in ("allowed", "meaning", "source", *_core.CONVENTIONS)]
-    rows = [
-        (
-            one["name"],
-            *(one[key] for key in ("allowed", "doc", "source")),
-            *(one["presets"][preset] for preset in _core.CONVENTIONS),
-        )
-        for one in options
+    columns = [
+        Column("name", "name"),
+        Column("presets", "default; presets", prose=True),
+        Column("meaning", "meaning", prose=True),
     ]
-    title = "Options of TCP, in [tcp] or in the tcp table of a traffic, and their presets"
-    return Output("", [Table("tcp", title, columns, rows)], options)
+    rows = [(one["name"], topics.presets(one), one["doc"]) for one in options]
+    title = "Options of TCP, in [tcp] or in the tcp table of a traffic; values where presets differ"
+    notes = ['Allowed values and the source of one: sojourn explain NAME; the kind of traffic: kind = "tcp"']
+    return Output("", [Table("tcp", title, columns, rows)], options, notes)
 
 
 def _of_metric(metric: Metric) -> Output:

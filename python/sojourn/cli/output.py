@@ -17,7 +17,7 @@ from sojourn.cli.table import cell, plain, print_table
 from sojourn.format import UNSCALED, Scale
 from sojourn.metrics import display, find, heading
 from sojourn.stats import Estimate
-from sojourn.study.compare import NO_DIFFERENCE, Difference
+from sojourn.study.compare import EQUIVALENT, NO_DIFFERENCE, Difference
 from sojourn.terminal import show
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Differences(Column):
         written = cell(Estimate(effect.mean, half, effect.n), self.display.factor, self.digits)
         if value.verdict == NO_DIFFERENCE:
             return f"= ({written})"
+        if value.verdict == EQUIVALENT:
+            return f"≈ ({written})"
         return written if effect.mean < 0 else f"+{written}"
 
     def store(self, values: Sequence[Difference]) -> Stored:
@@ -109,6 +111,8 @@ class Differences(Column):
             f"{self.key}_p": [one.effect.p for one in values],
             f"{self.key}_p_holm": [one.p_holm for one in values],
             f"{self.key}_verdict": [one.verdict for one in values],
+            f"{self.key}_equivalent": [one.equivalent for one in values],
+            f"{self.key}_correlation": [one.correlation for one in values],
         }
 
 

@@ -34,6 +34,8 @@ def of_results(results: Results) -> Output:
     main += [f"{name}.{one}" for name in names for one in own]
     classes = [name.split(".")[1] for name in results.metric_names if name.startswith("classes.")]
     main += [f"classes.{number}.{one}" for number in dict.fromkeys(classes) for one in shown("class")]
+    own = [one for one in shown("sweep") if METRICS[one].scope == "queue"]
+    main += [f"phases.{phase.name}.{one}" for phase in results.scenario.phase for one in own]
     main = [name for name in main if name in results.metric_names]
     main = [name for name in main if any(results.estimate(aqm, name).n for aqm in results.aqms)]
     every = [*main, *(name for name in results.metric_names if name not in main)]

@@ -93,8 +93,9 @@ def _heavy(record: Record) -> list[str]:
         if tail is not None:
             share = f"the largest 1 % are {100 * tail.top_share:.0f} % of the bytes"
             found.append(
-                f"object sizes of {name} are heavy-tailed (Hill index {tail.exponent:.2f}; {share}): "
-                "prefer medians and percentiles of completion times to means"
+                f"object sizes of {name} look heavy-tailed (Hill index {tail.exponent:.2f} of the largest "
+                f"5 %; {share}; lognormal sizes can look the same): prefer medians and percentiles of "
+                "completion times to means"
             )
     return found
 

@@ -3,8 +3,9 @@
 A metric reads one record over [warm-up, end]. An unknown value is None, never 0. Sums are exact
 (``math.fsum``), so that they do not depend on the order of flows. Metrics of queues describe the measured
 queue; those of the other queues have the prefix ``queues.NAME.``, those of a traffic class at the measured
-queue ``classes.NUMBER.``. Metrics of flows exist for all traffic through the measured queue, for each traffic
-by name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
+queue ``classes.NUMBER.``, those of a phase of the run ``phases.NAME.``: of the measured queue, and of the
+transfers that began in it (``phases.NAME.short.``). Metrics of flows exist for all traffic through the
+measured queue, for each traffic by name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from sojourn.metrics import transfers  # noqa: F401
 
 # isort: on
 from sojourn.metrics.registry import METRICS, Metrics, Value, per_class
-from sojourn.metrics.tables import Table, classes, groups, ratio, whole
+from sojourn.metrics.tables import Table, classes, groups, phases, ratio, whole
 from sojourn.record import Record
 
+#: Metrics of a queue that a phase does not have: maxima, and runs that may begin before.
+OF_WINDOW = ("max_queue_packets", "max_delay_s", "mean_drop_run")
 #: The modules of the formulas, this one included.
 FORMULAS = ("registry", "queue", "flows", "transfers", "evaluation", "tables")
 
@@ -57,7 +60,23 @@ def compute(record: Record) -> Metrics:
         for name, metric in METRICS.items():
             if metric.scope == "queue":
                 values[f"queues.{other['name']}.{name}"] = metric.read(table)
+    for phase, span in phases(record):
+        table = replace(whole(record, None, span), queue=phase)
+        for name, metric in METRICS.items():
+            if metric.scope == "queue" and name not in OF_WINDOW:
+                values[f"phases.{phase['name']}.{name}"] = metric.read(table)
+        for group, traffic in groups(record).items():
+            table = whole(record, traffic, span)
+            for name in _of_transfers(table):
+                values[f"phases.{phase['name']}.{group}.{name}"] = METRICS[name].read(table)
     return values
+
+
+def _of_transfers(table: Table) -> list[str]:
+    """Return the metrics of transfers and pages that a group of flows has."""
+    scopes = {"objects"} if table.kinds & {"tcp_short", "web"} else set()
+    scopes |= {"pages"} if "web" in table.kinds else set()
+    return [name for name, metric in METRICS.items() if metric.scope in scopes]
 
 
 def _group(table: Table) -> dict[str, Value]:
@@ -74,7 +93,6 @@ def _group(table: Table) -> dict[str, Value]:
     scopes = {"flows"}
     scopes |= {"tcp"} if table.has_tcp else set()
     scopes |= {"endless"} if "tcp" in table.kinds else set()
-    scopes |= {"objects"} if table.kinds & {"tcp_short", "web"} else set()
-    scopes |= {"pages"} if "web" in table.kinds else set()
-    values.update({name: metric.read(table) for name, metric in METRICS.items() if metric.scope in scopes})
+    names = [name for name, metric in METRICS.items() if metric.scope in scopes] + _of_transfers(table)
+    values.update({name: METRICS[name].read(table) for name in names})
     return values

@@ -35,6 +35,8 @@ View: TypeAlias = Literal[
 PERCENT: Final = Scale(100.0, "%")
 MILLISECONDS: Final = Scale(1e3, "ms")
 MEGABITS: Final = Scale(1e-6, "Mbit/s")
+#: Prefixes of the metrics of a queue, a class or a phase, and the word in labels.
+KINDS: Final = {"queues": "queue", "classes": "class", "phases": "phase"}
 #: Position of a metric that sets none: after those that set one.
 LAST: Final = 1000
 
@@ -171,8 +173,10 @@ def label(name: str) -> str:
         suffix = next((one for one in ("_packets", "_bps", "_s") if own.endswith(one)), "")
         text = own.removesuffix(suffix).replace("_", " ")
     kind, _, member = group.partition(".")
-    if member and kind in ("queues", "classes"):
-        group = f"{'queue' if kind == 'queues' else 'class'} {member}"
+    if member and kind in KINDS:
+        group = (
+            f"{KINDS[kind]} {member.replace('.', ', ')}" if kind == "phases" else f"{KINDS[kind]} {member}"
+        )
     return f"{group}: {text}" if group else text
 
 

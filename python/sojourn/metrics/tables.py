@@ -7,6 +7,7 @@ window.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ class Table:
     endless: list[bool]
     kinds: set[str]
     traffic: set[int]
+    #: Start and end in ns: the window, or a phase.
+    span: tuple[int, int]
 
     @property
     def has_tcp(self) -> bool:
@@ -34,17 +37,22 @@ class Table:
 
     @property
     def seconds(self) -> float:
-        """Length of the window."""
-        return self.record.seconds
+        """Length of the window, or of the phase."""
+        return (self.span[1] - self.span[0]) / 1e9
 
 
-def whole(record: Record, traffic: Iterable[int] | None = None) -> Table:
-    """Return the table of some traffics, by number, or of all whose data crosses the measured queue."""
+def whole(record: Record, traffic: Iterable[int] | None = None, span: tuple[int, int] | None = None) -> Table:
+    """Return the table of some traffics, by number, or of all whose data crosses the measured queue.
+
+    With a `span`, transfers and pages are those that began in it, instead of in the window.
+    """
     wanted = crossing(record) if traffic is None else set(traffic)
     here = [traffic is not None or crosses == 1 for crosses in record.column("flows", "crosses")]
     mine = [one in wanted for one in record.column("flows", "traffic")]
     flows = _rows(record, "flows", [a and b for a, b in zip(mine, here, strict=True)])
-    began = {table: _since(record, table, wanted) for table in ("objects", "pages")}
+    start, end = span or record.data["window"]
+    last = end if span else math.inf  # an end that is not reached in the window
+    began = {table: _since(record, table, wanted, start, last) for table in ("objects", "pages")}
     kinds = [one["kind"] for one in record.traffic]
     endless = [kinds[i] == "tcp" for i in flows["traffic"]]
     return Table(
@@ -55,14 +63,14 @@ def whole(record: Record, traffic: Iterable[int] | None = None) -> Table:
         endless=endless,
         kinds={kinds[i] for i in wanted},
         traffic=wanted,
+        span=(start, end),
     )
 
 
-def _since(record: Record, table: str, wanted: set[int]) -> dict[str, list[int]]:
-    """Return the rows of the wanted traffics that began in the window."""
-    start = record.data["window"][0]
+def _since(record: Record, table: str, wanted: set[int], start: int, end: float) -> dict[str, list[int]]:
+    """Return the rows of the wanted traffics that began between two times."""
     pairs = zip(record.column(table, "traffic"), record.column(table, "start_ns"), strict=True)
-    return _rows(record, table, [one in wanted and began >= start for one, began in pairs])
+    return _rows(record, table, [one in wanted and start <= began < end for one, began in pairs])
 
 
 def _rows(record: Record, table: str, kept: list[bool]) -> dict[str, list[int]]:
@@ -109,3 +117,9 @@ def classes(queue: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         row = {name.removeprefix("class_"): column[i] for name, column in columns.items()}
         found[number] = {**row, "drops": [row["drops"]], "marks": [row["marks"]]}
     return found if len(found) > 1 else {}
+
+
+def phases(record: Record) -> Iterator[tuple[dict[str, Any], tuple[int, int]]]:
+    """Yield the counters of the measured queue in each phase, with the begin and end of the phase in ns."""
+    for counters, one in zip(record.phases, record.plan.get("phases", ()), strict=True):
+        yield counters, (one["from"], one["to"])

@@ -148,7 +148,7 @@ def km_p99_completion_time(t: Table) -> Value:
 )
 def active_transfers(t: Table) -> Value:
     """Return the time average of the number of transfers in progress."""
-    begin, end = t.record.data["window"]
+    begin, end = t.span
     parts = (max(0, min(stop, end) - max(start, begin)) for start, stop in spans(t, "objects"))
     return ratio(sum(parts), end - begin)
 

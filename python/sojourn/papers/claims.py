@@ -118,6 +118,8 @@ class ClaimResult:
         ``analytic``, ``simulated``, ``real`` or ``fluid``; a claim has a row for each of its worlds.
     cause : str
         Why the claim is not reproduced, with the evidence; empty if it is.
+    standing : str
+        The verdict over all readings (`sojourn.papers.search.standing`); empty for a claim that was not run.
     p_holm : float or None
         `Finding.p` corrected for the number of claims tested in the paper.
     sensitivity : mapping
@@ -132,6 +134,7 @@ class ClaimResult:
     assumptions: tuple[str, ...] = ()
     published: float | None = None
     cause: str = ""
+    standing: str = ""
     p_holm: float | None = None
     sensitivity: Mapping[str, Verdict] = field(default_factory=dict)
     run_seconds: tuple[float, ...] = ()
@@ -210,6 +213,7 @@ def claims_frame(judged: Iterable[ClaimResult]) -> pl.DataFrame:
             "met": item.finding.met if item.finding.parts else None,
             "parts": item.finding.parts or None,
             "cause": item.cause,
+            "standing": item.standing,
         }
         for item in judged
     ]
@@ -242,5 +246,6 @@ CLAIM_COLUMNS = pl.Schema(
         "met": pl.Int64,
         "parts": pl.Int64,
         "cause": pl.String,
+        "standing": pl.String,
     }
 )

@@ -33,7 +33,7 @@ def summary(result: Reproduction, sections: Sequence[Section]) -> str:
         f"`{result.command}` with Sojourn {_core.VERSION}, core {_core.CORE_VERSION}: {runs} runs"
         + (f", {times}." if result.campaign.fresh == runs else "."),
         "",
-        f"{result.counts} {result.kinds}".strip(),
+        " ".join(filter(None, (result.counts, result.kinds, result.standings))),
         "",
         *(_hosts(result) if result.selection.real else ()),
         *_figures(sections),
@@ -44,8 +44,9 @@ def summary(result: Reproduction, sections: Sequence[Section]) -> str:
         "",
         "## Claims",
         "",
-        "| claim | world | verdict | effect (95 % interval) | published | n | claimed | why not |",
-        "|---|---|---|---|---|---|---|---|",
+        "| claim | world | verdict | effect (95 % interval) | published | n | claimed | over all readings "
+        "| why not |",
+        "|---|---|---|---|---|---|---|---|---|",
         *(_row(item) for item in rows),
         "",
         *_readings(result),
@@ -144,6 +145,7 @@ def _row(item: ClaimResult) -> str:
         "" if item.published is None else f"{item.published:g}",
         f"{finding.n} x {item.lasting}" if item.lasting else str(finding.n),
         finding.claimed,
+        item.standing,
         item.cause,
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

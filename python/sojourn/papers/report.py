@@ -6,19 +6,18 @@ The structure of the page is the same for every paper; figures and captions come
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from sojourn import _core, files
+from sojourn import _core
 from sojourn.papers import tables
 from sojourn.papers.answers import answers, other_readings
 from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
 from sojourn.papers.manifest import facts
 from sojourn.papers.result import Reproduction
-from sojourn.papers.search.run import FILE, default_directory
+from sojourn.papers.search.run import default_directory, stored
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Code, Column, Document, Facts, Note, Section, Table, Text, Verdicts, render
 
@@ -107,8 +106,7 @@ def _summary(result: Reproduction) -> str:
             f" {len(result.elsewhere)} claims are also made about the real world, which runs only with "
             "`--world real`; they are listed separately."
         )
-    if result.kinds:
-        text += f" {result.kinds}"
+    text += "".join(f" {words}" for words in (result.kinds, result.standings) if words)
     if result.selection.quick:
         text += (
             " This is the quick run with few seeds. Claims that need more are left undecided with the reason "
@@ -157,8 +155,10 @@ def _reason(item: ClaimResult) -> str:
     finding = item.finding
     claimed = f"Claimed: {finding.claimed}." if finding.claimed else ""
     lasting = f"Runs of {item.lasting}." if item.lasting else ""
+    met = f"{finding.met} of {finding.parts} comparisons are on its side." if finding.parts > 1 else ""
+    over = f"Over all readings: {item.standing}." if item.standing else ""
     cause = f"Why: {item.cause}" if item.cause else ""
-    return " ".join(filter(None, (finding.reason.rstrip(".") + ".", claimed, lasting, cause)))
+    return " ".join(filter(None, (finding.reason.rstrip(".") + ".", met, claimed, lasting, over, cause)))
 
 
 def _published(result: Reproduction) -> Iterator[Block]:
@@ -220,11 +220,9 @@ def _readings(result: Reproduction) -> Iterator[Block]:
 
 def _searched(result: Reproduction) -> Iterator[Block]:
     """Show what a search of readings found, if this version has one beside this folder."""
-    path = result.directory.parent / default_directory(result.paper).name / FILE
-    text = files.read_text(path)
-    if text is None:
+    found = stored(result.directory.parent / default_directory(result.paper).name)
+    if not found:
         return
-    found = json.loads(text)
     yield Text(f"{found['summary']} `{found['command']}` repeats the search.")
     rows = [{name: one[name] for name in ("claim", "words", "evidence")} for one in found["claims"]]
     titles = {"claim": "claim", "words": "verdict over all readings", "evidence": "evidence"}

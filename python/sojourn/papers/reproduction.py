@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 
 from sojourn import files
 from sojourn.algorithms import Aqm, permitting, spec_of
@@ -22,10 +23,13 @@ from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
 from sojourn.papers.judge import judge_all
 from sojourn.papers.manifest import begin, finish
 from sojourn.papers.markdown import summary, write_figures
-from sojourn.papers.paper import Paper
+from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.real import LEAST
 from sojourn.papers.report import page
 from sojourn.papers.result import Reproduction
+from sojourn.papers.search.run import default_directory as default_search
+from sojourn.papers.search.run import stored
+from sojourn.papers.search.standing import by_claim, overall, proofs
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
 from sojourn.runner.manifest import marking_interruption
@@ -106,7 +110,7 @@ def reproduce(
             if more:
                 say(f"{_count(more)} more runs for claims that are undecided")
                 campaign.run(more)
-    judged = _judge(paper, claims, campaign, selection)
+    judged = _standing(_judge(paper, claims, campaign, selection), paper, directory)
     times = time.monotonic() - started, time.process_time() - spent
     result = Reproduction(paper, selection, judged, campaign, directory, *times)
     for warning in campaign.warnings:
@@ -149,6 +153,19 @@ def _judge(
 
     rows = [row(claim, world) for claim in paper.claims for world in paper.worlds_of(claim)]
     return [_timed(item, paper, campaign) for item in rows]
+
+
+def _standing(judged: Sequence[ClaimResult], paper: Paper, directory: Path) -> list[ClaimResult]:
+    """Return the rows with their verdicts over all readings, with those of a search beside `directory`."""
+    known, searched = proofs(paper), by_claim(stored(directory.parent / default_search(paper).name))
+
+    def words(item: ClaimResult) -> str:
+        if item.world not in BUILT or not item.finding.n:
+            return ""
+        verdict, name = str(item.finding.verdict), item.claim.id
+        return overall(verdict, item.sensitivity, known.get(name, ""), searched.get(name)).text
+
+    return [replace(item, standing=words(item)) for item in judged]
 
 
 def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:

@@ -130,6 +130,20 @@ class Reproduction:
         return f"Of these claims, {', '.join(words)}." if len(words) > 1 else ""
 
     @cached_property
+    def standings(self) -> str:
+        """How many claims have each verdict over all readings, in words."""
+        standing = [item.standing for item in self.counted if item.standing]
+        kinds = {
+            "as assumed": standing.count("reproduced"),
+            "only under another reading": sum(one.startswith("reproduced under") for one in standing),
+            "under none that was tried": sum(one.startswith("not under") for one in standing),
+            "impossible": standing.count("impossible"),
+            "undecided": standing.count("undecided"),
+        }
+        words = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+        return f"Over all readings, of {len(standing)}: {words}." if standing else ""
+
+    @cached_property
     def counts(self) -> str:
         """The number of claims by verdict, as text."""
         words = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in Verdict)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "objects", "pages")
 #: ``hosts`` is JSON; only runs in the real world have it and the histogram ``lateness``.
-RECORD_COLUMNS = ("window", "events", "fast_path", "queues", *TABLES, "hosts", "lateness")
+RECORD_COLUMNS = ("window", "events", "fast_path", "queues", "phases", *TABLES, "hosts", "lateness")
 LATENESS = ("edges_ns", "counts")
 TRACE_TABLES = ("drops", "cwnd")
 
@@ -30,8 +30,10 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         "window": pl.Series([list(one["window"]) for one in records], dtype=pl.List(pl.UInt64)),
         "events": pl.Series([one["events"] for one in records], dtype=pl.UInt64),
         "fast_path": pl.Series([one.get("fast_path") for one in records], dtype=pl.String),
-        "queues": _queues(records),
+        "queues": _queues(records, "queues"),
     }
+    if any("phases" in one for one in records):
+        columns["phases"] = _queues(records, "phases")
     for name in TABLES:
         fields = {key: _lists([one[name][key] for one in records], code) for key, code in TYPES[name].items()}
         columns[name] = pl.DataFrame(fields).to_struct(name)
@@ -55,16 +57,22 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
     for name in TABLES:
         columns = row[name].struct.unnest()
         tables[name] = {key: column(columns[key][0]) for key in TYPES[name]}
-    queues = []
-    frame = row["queues"][0].struct.unnest()
-    lists = [key for key in TYPES["queue"] if key in frame.columns]  # earlier versions had fewer
-    for i, one in enumerate(frame.drop(*lists).iter_rows(named=True)):
-        queues.append({**one, **{key: column(frame[key][i]) for key in lists}})
+
+    def queues(name: str) -> list[dict[str, Any]]:
+        frame = row[name][0].struct.unnest()
+        lists = [key for key in TYPES["queue"] if key in frame.columns]  # earlier versions had fewer
+        return [
+            {**one, **{key: column(frame[key][i]) for key in lists}}
+            for i, one in enumerate(frame.drop(*lists).iter_rows(named=True))
+        ]
+
+    has_phases = "phases" in row.columns and row["phases"][0] is not None
     return {
         "window": tuple(row["window"][0].to_list()),
         "events": row["events"][0],
         "fast_path": row["fast_path"][0] if "fast_path" in row.columns else None,
-        "queues": queues,
+        "queues": queues("queues"),
+        **({"phases": queues("phases")} if has_phases else {}),
         **tables,
         **({"hosts": json.loads(row["hosts"][0])} if "hosts" in row.columns else {}),
         **({"lateness": _late(row)} if "lateness" in row.columns else {}),
@@ -117,10 +125,10 @@ def series_data(frame: pl.DataFrame | None, names: list[str]) -> dict[str, Any]:
     return {"interval": frame["time_ns"][0], "queues": queues}
 
 
-def _queues(records: Sequence[Mapping[str, Any]]) -> pl.Series:
+def _queues(records: Sequence[Mapping[str, Any]], which: str) -> pl.Series:
     import polars as pl
 
-    every = [(i, queue) for i, record in enumerate(records) for queue in record["queues"]]
+    every = [(i, queue) for i, record in enumerate(records) for queue in record.get(which, ())]
     queues = [queue for _, queue in every]
     kinds: dict[type, Any] = {str: pl.String, int: pl.UInt64, float: pl.Float64, list: pl.List(pl.UInt64)}
     columns = {
@@ -131,11 +139,13 @@ def _queues(records: Sequence[Mapping[str, Any]]) -> pl.Series:
     for name, code in TYPES["queue"].items():
         columns[name] = _lists([queue[name] for queue in queues], code)
     of = pl.Series([i for i, _ in every])
-    return (
-        pl.DataFrame({"of": of, "queues": pl.DataFrame(columns).to_struct()})
+    found = (
+        pl.DataFrame({"of": of, which: pl.DataFrame(columns).to_struct()})
         .group_by("of", maintain_order=True)
-        .agg("queues")["queues"]
+        .agg(which)
     )
+    runs = pl.DataFrame({"of": pl.Series(range(len(records)), dtype=of.dtype)})
+    return runs.join(found, on="of", how="left", maintain_order="left")[which]
 
 
 def _lists(pieces: Sequence[bytes], code: str) -> pl.Series:

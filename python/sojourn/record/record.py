@@ -172,6 +172,14 @@ class Record:
         return list(self.data["queues"])
 
     @property
+    def phases(self) -> list[dict[str, Any]]:
+        """Counters of the measured queue in each phase of the scenario."""
+        try:  # `get` would not load a stored record
+            return list(self.data["phases"])
+        except KeyError:
+            return []
+
+    @property
     def traffic(self) -> list[dict[str, Any]]:
         """Name, kind, transport and direction of each traffic."""
         return [

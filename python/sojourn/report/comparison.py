@@ -41,13 +41,22 @@ def _lead(comparison: Comparison) -> str:
         "Holm\u2019s correction for all comparisons here. Otherwise no difference is shown, which is no "
         "evidence that there is none."
     )
-    if comparison.looks:
-        after = ", ".join(map(str, comparison.looks))
+    after = ", ".join(map(str, comparison.looks))
+    if comparison.first:
         text += (
-            "\n\nSeeds were added until the intervals were narrow or the limit was reached, with interim "
-            f"analyses after {after} seeds. Together they have an error of 5 %, so the intervals are valid "
-            "at any of these numbers of seeds."
+            "\n\nSeeds were added until the intervals of the means were narrow or the limit was reached: "
+            f"{after}. The first {comparison.first} alone set the number and the half-widths (Stein 1945), "
+            "so that the intervals keep their level."
         )
+    elif comparison.looks:
+        text += (
+            "\n\nSeeds were added until every difference was decided or the limit was reached, with tests "
+            f"after {after} seeds. All tests together have an error of 5 %."
+        )
+    if comparison.margin is not None:
+        text += f" Equivalent: shown to be within {100 * comparison.margin:.3g} % of the baseline's mean."
+    if comparison.pairing:
+        text += f"\n\n{comparison.pairing[0].upper()}{comparison.pairing[1:]}."
     return text
 
 

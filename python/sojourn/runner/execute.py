@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -32,6 +33,11 @@ Progress = Callable[[float, int, int], None]
 POLL_S = 0.1
 #: Runs that finish within this time (s) share a file; a killed process loses at most these.
 FLUSH_S = 1.0
+#: Work that is leased at a time: s, and runs at most.
+BATCH_S = 0.5
+MOST_LEASED = 256
+#: The longest time between two looks at the runs of other processes (s); the first follow faster.
+LONGEST_LOOK_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -157,6 +163,7 @@ class _Study:
         self.store, self.reduce, self.on_progress = store, reduce, on_progress
         self.leases = None if store is None else Leases(store.directory)
         self.failures: list[tuple[Point, Exception]] = []
+        self._pause = LOOK_S
         #: Stored runs that lack data that is needed, such as their series.
         self._partial = set() if store is None else {one for one in missing if one in store}
 
@@ -179,6 +186,8 @@ class _Study:
                 and (outcome := _recall(point, self.store, self.reduce)) is not None
             ):
                 found.append(outcome)
+        if found:
+            self._pause = LOOK_S
         self._finish([one.point for one in found])
         yield from found
 
@@ -206,7 +215,8 @@ class _Study:
     def wait(self) -> None:
         """Wait for the runs that other processes execute."""
         self._report(0, 0.0)
-        time.sleep(LOOK_S)
+        time.sleep(self._pause)
+        self._pause = min(LONGEST_LOOK_S, 1.5 * self._pause)
 
     def fail(self, point: Point, error: Exception) -> None:
         """Note that a point failed."""
@@ -226,7 +236,6 @@ class _Study:
 
     def executed(self, running: Running, source: _Source) -> Iterator[Outcome]:
         """Yield the outcomes of the points of `source` as they finish, and are stored."""
-        finished = kept = 0
         waiting: list[Finished] = []
         flushed = time.monotonic()
         last = False
@@ -234,21 +243,20 @@ class _Study:
         while not last:
             try:
                 for index, result in running.poll(POLL_S):
-                    finished += 1
+                    source.finished += 1
                     point = source.taken[index]
                     if isinstance(result, Made):
                         waiting.append(Finished(point, *result))
                     else:
                         self._failed(point, result)
                 outcomes = []
-                last = source.is_exhausted and finished == len(source.taken)
+                last = source.is_exhausted and source.finished == len(source.taken)
                 store = self.store
                 if last or store is None or store.traces or time.monotonic() - flushed >= FLUSH_S:
                     outcomes = self._keep(waiting)
                     waiting, flushed = [], time.monotonic()
-                kept += len(outcomes)
                 self._finish(one.point for one in outcomes)
-                self._report(len(waiting), max(0.0, running.progress() - finished))
+                self._report(len(waiting), max(0.0, running.progress() - source.finished))
             except BaseException:
                 running.cancel()
                 # Report the first error only: a full disk would cause a second one here.
@@ -287,43 +295,64 @@ class _Study:
 
 
 class _Source:
-    """Points to execute, in order; each is leased when it is taken. Points leased by others are skipped."""
+    """Points to execute, in order; those of other processes are left out.
+
+    Points are leased in batches of about `BATCH_S` of work, so that few calls of the file system share the
+    work of many short runs. After the death of a process (`after`), each is leased by itself.
+    """
 
     def __init__(self, points: Sequence[Point], study: _Study, after: Mapping[str, Lease]) -> None:
         self._points, self._next = points, 0
         self._study, self._after = study, after
-        #: The taken points, by index.
+        self._leased: deque[Point] = deque()
+        self._begun = time.monotonic()
+        #: What was taken, by index.
         self.taken: list[Point] = []
+        #: How many of these have finished.
+        self.finished = 0
         self.is_exhausted = False
 
     def __iter__(self) -> Self:
         return self
 
     def __length_hint__(self) -> int:
-        return len(self._points) - self._next
+        return len(self._leased) + len(self._points) - self._next
 
     def __next__(self) -> Point:
-        while self._next < len(self._points):
-            point = self._points[self._next]
-            self._next += 1
-            if self._takes(point):
-                self.taken.append(point)
-                return point
+        while not self._leased and self._next < len(self._points):
+            self._lease()
+        if self._leased:
+            self.taken.append(self._leased.popleft())
+            return self.taken[-1]
         self.is_exhausted = True
         raise StopIteration
 
-    def _takes(self, point: Point) -> bool:
+    def _batch(self) -> int:
+        """Return the number of points to lease now."""
+        if self._after:
+            return 1
+        rate = self.finished / max(1e-9, time.monotonic() - self._begun)
+        return max(1, min(MOST_LEASED, int(BATCH_S * rate)))
+
+    def _lease(self) -> None:
+        """Lease the next points that no other process has leased or stored."""
         store, leases = self._study.store, self._study.leases
-        if store is None or leases is None:
-            return True
-        if self._study.is_stored(point) or not leases.take(point.run_id, self._after.get(point.run_id)):
-            return False
-        # It may have been stored, and its lease released, since the last refresh.
-        store.refresh()
-        if self._study.is_stored(point):
-            leases.release([point.run_id])
-            return False
-        return True
+        found: list[Point] = []
+        size = self._batch()
+        while len(found) < size and self._next < len(self._points):
+            point = self._points[self._next]
+            self._next += 1
+            if leases is None or (
+                not self._study.is_stored(point) and leases.take(point.run_id, self._after.get(point.run_id))
+            ):
+                found.append(point)
+        if store is not None and leases is not None and found:
+            # They may have been stored, and their leases released, since the last look.
+            store.refresh()
+            stored = {point.run_id for point in found if self._study.is_stored(point)}
+            leases.release(stored)
+            found = [point for point in found if point.run_id not in stored]
+        self._leased.extend(found)
 
 
 def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None:

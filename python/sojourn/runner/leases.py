@@ -74,6 +74,8 @@ class Leases:
         self._held: dict[str, int] = {}
         #: Stamp of each lease whose owner cannot be seen, and when it was first seen with that stamp.
         self._looks: dict[str, tuple[float, float]] = {}
+        #: Stamp and content of leases that were read; only a new stamp requires reading again.
+        self._known: dict[str, tuple[float, dict[str, Any]]] = {}
         self._lock = threading.Lock()
         self._beating: threading.Thread | None = None
         self._end = threading.Event()
@@ -122,10 +124,14 @@ class Leases:
     def _judged(self, run_id: str, number: int, are_dead: dict[Owner, bool | None]) -> Lease | None:
         """Judge a lease; `are_dead` caches the owners that were already checked in this survey."""
         path = self._path(run_id, number)
-        content, stamp = files.read(path), files.modified(path)
-        if content is None or stamp is None:
-            return None  # released in the meantime
-        facts = _facts(content)
+        stamp = files.modified(path)
+        before, facts = self._known.get(path.name, (None, {}))
+        if not facts or stamp != before:
+            content = files.read(path)
+            if content is None or stamp is None:
+                return None  # released in the meantime
+            facts = _facts(content)
+            self._known[path.name] = stamp, facts
         deaths = int(facts.get("deaths", 0))
         if "reason" in facts:
             return Lease(number, State.ENDED, deaths, str(facts["reason"]))
@@ -138,7 +144,7 @@ class Leases:
             are_dead[owner] = owner.is_dead()
         dead = None if owner is None else are_dead[owner]
         if dead is None:
-            dead = self._is_unchanged(path.name, stamp)
+            dead = stamp is not None and self._is_unchanged(path.name, stamp)
         if not dead:
             return Lease(number, State.HELD, deaths)
         if owner is not None and owner.host == platform.node() and owner.boot != boot():
@@ -224,6 +230,7 @@ class Leases:
 @contextlib.contextmanager
 def describing(directory: Path) -> Iterator[None]:
     """Exclude other processes from the description of a directory (manifest, scenario) during the block."""
+    files.make_folder(directory)  # an error names it, not its folder of leases
     with Leases(directory) as leases:
         while True:
             lease = leases.look(DIRECTORY)

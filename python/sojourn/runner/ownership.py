@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from sojourn import files
 from sojourn.errors import InputError
 from sojourn.runner.leases import describing
+from sojourn.runner.owner import Owner as Process
 from sojourn.worlds import DEFAULT
 
 MANIFEST, TUNE, REPORT = "manifest.json", "tune.json", "report.html"
@@ -90,6 +91,8 @@ def require_owner(
         _spare(directory, kind, text)
         return
     what = HELD[found.kind].format(found.name)
+    if found.kind == kind == "shell" and _is_abandoned(directory):
+        return
     if found.kind == kind != "shell":
         if found.world != world:
             what += f" in the {found.world} world"
@@ -139,6 +142,17 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "")
                 return f"{prefix}{key} is {ours!r} there, {theirs!r} here"
             return f"{prefix}{key} differs"
     return ""
+
+
+def _is_abandoned(directory: Path) -> bool:
+    """Return whether a directory has a session of a shell without a record, whose process has ended."""
+    facts = _json(directory / MANIFEST) or {}
+    if facts.get("status") != "running":
+        return False
+    try:
+        return Process(**facts["process"]).is_dead() is True
+    except (KeyError, TypeError):
+        return False
 
 
 def _spare(directory: Path, kind: str, text: str | None) -> None:

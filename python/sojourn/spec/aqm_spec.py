@@ -115,7 +115,16 @@ def canonical(spec: str) -> Spec:
     try:
         return Spec(spec)
     except _core.SpecError as error:
+        if "," in spec and all(_is_spec(one) for one in spec.split(",")):
+            raise InputError(repr(spec), "names several algorithms", "one; --aqm is repeatable") from None
         raise from_core(error) from None
+
+
+def _is_spec(text: str) -> bool:
+    try:
+        return bool(Spec(text.strip()))
+    except (InputError, _core.SpecError):
+        return False
 
 
 def located(spec: str, folder: str) -> str:

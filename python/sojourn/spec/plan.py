@@ -117,12 +117,20 @@ def plan(scenario: ScenarioFields, spec: str | None = None) -> dict[str, Any]:
         "duration": number("span", scenario.duration),
         "warmup": number("span", scenario.warmup),
         "topology": _dumbbell(scenario, resolved) if scenario.dumbbell else _graph(scenario, resolved),
-        "traffic": [_traffic(scenario, one, f"traffic.{one.name}", ecn) for one in scenario.traffic],
+        "traffic": [_traffic(scenario, one, f"traffic.{one.name}", ecn) for one in scenario.senders],
         "measure": name,
         "trace": {"interval": interval(scenario), "drops": scenario.trace.drops, "cwnd": scenario.trace.cwnd},
         "conventions": scenario.conventions,
         **_drain(scenario),
+        **({"phases": _phases(scenario)} if scenario.phase else {}),
     }
+
+
+def _phases(scenario: ScenarioFields) -> list[dict[str, Any]]:
+    return [
+        {"name": one.name, "from": number("span", one.from_), "to": number("span", one.to)}
+        for one in scenario.phase
+    ]
 
 
 def _drain(scenario: ScenarioFields) -> dict[str, int]:

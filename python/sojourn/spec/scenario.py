@@ -8,6 +8,7 @@ converts a scenario to the core's numbers.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -97,7 +98,9 @@ class Scenario(ScenarioFields):
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise InputError(where, f"is not TOML: {error}") from None
+            twice = re.search(r"traffic|link", str(error)) and "Cannot" in str(error)
+            remedy = "[[traffic]] and [[link]], with two brackets, for each" if twice else ""
+            raise InputError(where, f"is not TOML: {error}", remedy) from None
         except RecursionError:
             raise InputError(where, "is not TOML: nested too deeply") from None
         return cls.of(data, where, text)

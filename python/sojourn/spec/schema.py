@@ -39,6 +39,7 @@ from sojourn.spec.units import (
 
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=64)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Sources = Annotated[int, Field(ge=0, le=1_000_000)]
 Options = dict[str, str | int | bool]
 #: Directory of the scenario file being read; the path in a spec ``mine.py:Mine`` is relative to it.
 folder: ContextVar[str] = ContextVar("folder", default="")
@@ -200,7 +201,7 @@ class _Traffic(Table):
     """The keys of every kind of traffic."""
 
     name: Word = Field(description="name in results")
-    count: Count = Field(1, description="number of sources")
+    count: Sources = Field(1, description="number of sources")
     direction: Literal["forward", "reverse"] = Field(
         "forward", description="forward: from the clients to the servers (dumbbell only)"
     )
@@ -343,6 +344,14 @@ class Measure(Table):
     )
 
 
+class Phase(Table):
+    """A part of the run with metrics of its own, as ``phases.NAME.METRIC``."""
+
+    name: Word = Field(description="name in results")
+    from_: Span = Field(alias="from", description="begin, since the start of the run")
+    to: Period = Field(description="end, at most that of the run")
+
+
 class Trace(Table):
     """Recorded data besides the counters."""
 
@@ -372,6 +381,7 @@ class ScenarioFields(Table):
     link: list[Link] = Field(default_factory=list, description="any graph, instead of a dumbbell")
     tcp: Options = Field(default_factory=dict, description="options of all TCP traffic")
     traffic: list[Traffic] = Field(min_length=1, description="the senders")
+    phase: list[Phase] = Field(default_factory=list, max_length=1000, description="parts with own metrics")
     measure: Measure | None = Field(None, description="required if several links have queues")
     trace: Trace = Field(default_factory=Trace)
 
@@ -381,6 +391,11 @@ class ScenarioFields(Table):
     def where(self) -> str:
         """The source file, for messages."""
         return self._where
+
+    @property
+    def senders(self) -> list[Traffic]:
+        """The traffics that have sources."""
+        return [one for one in self.traffic if one.count > 0]
 
     @property
     def seconds(self) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from sojourn.spec.units import Wrong, draw, ends, frequency, number
 
 RESERVED = ("tcp", "udp")
 #: Prefixes of the metrics of one queue or class: reserved, so not allowed as names of traffic.
-GROUPS = ("queues", "classes")
+GROUPS = ("queues", "classes", "phases")
 MOST_FLOWS = 1_000_000
 MOST_SAMPLES = 10_000_000
 
@@ -32,6 +32,9 @@ def problems(scenario: ScenarioFields) -> Iterator[Wrong]:
         )
     if scenario.drain is not False and all(one.kind not in ("tcp-short", "web") for one in scenario.traffic):
         yield Wrong("has no effect: no traffic has transfers that end", "tcp-short or web traffic", "drain")
+    yield from _check_phases(scenario, duration)
+    if not scenario.senders:
+        yield Wrong("has no sources: every count is 0", "a count of 1 or more", "traffic")
     topology = [*_check_topology(scenario), *_check_measure(scenario)]
     yield from topology
     step = interval(scenario)
@@ -47,7 +50,7 @@ def problems(scenario: ScenarioFields) -> Iterator[Wrong]:
         if traffic.name in names:
             yield Wrong(f"= {traffic.name!r} is also the name of another traffic", "", f"{place}.name")
         names.add(traffic.name)
-        others = {"tcp" if is_tcp(t) else "udp" for t in scenario.traffic if t is not traffic}
+        others = {"tcp" if is_tcp(t) else "udp" for t in scenario.senders if t is not traffic}
         if traffic.name in RESERVED and (traffic.name in others or traffic.name != transport(traffic)):
             yield Wrong(
                 f"= {traffic.name!r} is reserved: metrics of all {traffic.name.upper()} traffic use it",
@@ -66,6 +69,22 @@ def problems(scenario: ScenarioFields) -> Iterator[Wrong]:
         yield from _check_traffic(scenario, traffic, place, duration)
         if not topology:
             yield from _check_places(scenario, traffic, place)
+
+
+def _check_phases(scenario: ScenarioFields, duration: int) -> Iterator[Wrong]:
+    names = set()
+    for i, phase in enumerate(scenario.phase):
+        place = f"phase[{i + 1}]"
+        if phase.name in names or "." in phase.name:
+            problem = "has a dot" if "." in phase.name else "is also the name of another phase"
+            yield Wrong(f"= {phase.name!r} {problem}", "another word", f"{place}.name")
+        names.add(phase.name)
+        begin, end = number("span", phase.from_), number("span", phase.to)
+        if end > duration:
+            allowed = f"at most duration = {scenario.duration}"
+            yield Wrong(f"= {phase.to!r} is after the end of the run", allowed, f"{place}.to")
+        elif begin >= end:
+            yield Wrong(f"= {phase.from_!r} is not before the end of the phase", phase.to, f"{place}.from")
 
 
 def _check_topology(scenario: ScenarioFields) -> Iterator[Wrong]:

@@ -75,7 +75,8 @@ def heavy_tail(values: Floats) -> Tail | None:
     """Return the tail of values if it is heavy: its index is significantly below 2.
 
     Hill's estimate (1975) from the largest twentieth: 1 / index is the mean of the logarithms of these values
-    over the smallest of them. Its standard error is index / sqrt(k), with k values.
+    over the smallest of them. Its standard error is index / sqrt(k), with k values. Tails that are not of a
+    power, such as lognormal ones of large variance, can have such an estimate, too.
 
     Examples
     --------

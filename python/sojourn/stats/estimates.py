@@ -183,6 +183,61 @@ def equivalent(effect: Effect, low: float, high: float) -> bool | None:
     return None
 
 
+def equivalence(a: Sequence[float | None], b: Sequence[float | None], share: float) -> float | None:
+    """Return p of the hypothesis that the mean of `b` is not within `share` of that of `a`, paired.
+
+    Two one-sided tests (Schuirmann 1987) of b - (1 + share) a < 0 and b - (1 - share) a > 0, so that the
+    margin may depend on an estimated mean (Sasabuchi 1988). None for fewer than two pairs, or if the mean of
+    `a` is not positive.
+
+    Examples
+    --------
+    >>> round(equivalence([10.0, 11.0, 12.0], [10.1, 11.0, 11.9], 0.05), 4)
+    0.012
+    """
+    pairs = [
+        (x, y)
+        for x, y in zip(a, b, strict=True)
+        if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
+    ]
+    n = len(pairs)
+    if n < 2 or mean([x for x, _ in pairs]) <= 0:
+        return None
+    found = []
+    for sign in (1.0, -1.0):
+        inside = [sign * ((1 + sign * share) * x - y) for x, y in pairs]
+        centre, error = mean(inside), deviation(inside) / math.sqrt(n)
+        if error == 0:
+            found.append(0.0 if centre > 0 else 1.0)
+        else:
+            tail = t_tail(centre / error, n - 1) / 2
+            found.append(tail if centre > 0 else 1 - tail)
+    return max(found)
+
+
+def correlation(a: Sequence[float | None], b: Sequence[float | None]) -> float | None:
+    """Return Pearson's correlation of the known pairs; None for fewer than three or a constant side.
+
+    Examples
+    --------
+    >>> round(correlation([1.0, 2.0, 3.0], [2.0, 4.0, 7.0]), 4)
+    0.9934
+    """
+    pairs = [
+        (x, y)
+        for x, y in zip(a, b, strict=True)
+        if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
+    ]
+    if len(pairs) < 3:
+        return None
+    x, y = ([one[i] for one in pairs] for i in (0, 1))
+    spread = deviation(x) * deviation(y)
+    if spread == 0:
+        return None
+    products = math.fsum((p - mean(x)) * (q - mean(y)) for p, q in pairs)
+    return max(-1.0, min(1.0, products / (len(pairs) - 1) / spread))
+
+
 def holm(ps: Sequence[float | None]) -> list[float | None]:
     """Return Holm's step-down adjusted p-values, in the order given; None stays None.
 

@@ -111,7 +111,7 @@ def shifts(parts: Floats, step: float, warmup: float, end: float) -> Shifts | No
     >>> time = np.arange(100.0) + 0.5
     >>> found = shifts(40 + 30 * np.exp(-(time - 50) / 10), 1.0, 50.0, 100.0)
     >>> [round(shift, 2) for shift in found.window[2:4]], round(found.mean - 40, 2)
-    ([5.96, 8.66], 5.96)
+    ([5.96, 10.4], 5.96)
     """
     import numpy as np
 

@@ -78,6 +78,8 @@ def pilot(
             raise InputError(
                 "warmup", f"= auto needs traffic that does not stop: {one.name} does", "a time, like 20s"
             )
+    if scenario.phase:
+        raise InputError("warmup", "= auto needs a scenario without phases", "a time, like 20s")
     begin, end = scenario.seconds
     window = end - begin
     chosen = begin

@@ -23,6 +23,7 @@ from sojourn.runner.archive import Archive
 from sojourn.runner.execute import Outcome
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, write_manifest
+from sojourn.runner.owner import Owner
 from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
@@ -181,7 +182,8 @@ def begin(folder: Path, request: Request) -> None:
     with entering(folder, "shell", "shell", link, SHELL_WORLD):
         store = Store(folder)
         command = command_line(["sojourn", *sys.argv[1:]])
-        write_manifest(store.directory, {"world": SHELL_WORLD, "command": command, "status": "running"})
+        facts = {"world": SHELL_WORLD, "command": command, "status": "running"}
+        write_manifest(store.directory, {**facts, "process": asdict(Owner.here())})
         files.write(store.directory / LINK, link)
 
 
@@ -205,7 +207,11 @@ def reopen(folder: Path) -> tuple[Session, Results]:
     try:
         manifest = json.loads(text)
         if manifest.get("status") == "running":
-            raise InputError(str(folder), "has no record yet: the shell is running, or was killed")
+            raise InputError(
+                str(folder),
+                "has no record yet: the shell is running, or was killed",
+                "a shell with this --out, after a kill",
+            )
         name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
     except KeyError as error:
         raise InputError(str(folder / MANIFEST), f"has no {error}") from None

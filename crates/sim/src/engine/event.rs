@@ -17,7 +17,7 @@ use sojourn_aqm::{Span, Time};
 pub(crate) enum EventKind {
     /// The run ends.
     End = 0,
-    /// The measurement window opens.
+    /// The measurement window opens (number 0), or a phase begins or ends.
     Warmup,
     /// The transmitter of a queue has sent a packet.
     Departure,

@@ -4,6 +4,7 @@ use crate::{
     engine::{CalendarQueue, Event, EventKind},
     link::LinkKind,
     packet::Packet,
+    plan::Phase,
     queue::{Port, Sampled},
     record::{Counters, QueueSeries, Record, Series, Window},
 };
@@ -25,6 +26,15 @@ pub(crate) struct Recorder {
     /// With this number of samples, neighbouring ones are merged.
     max_samples: usize,
     queues: Vec<QueueRecorder>,
+    phases: Vec<PhaseRecorder>,
+}
+
+/// The counters of the measured queue at the ends of a phase, as far as they were reached.
+struct PhaseRecorder {
+    name: String,
+    span: Window,
+    start: Counters,
+    end: Option<Counters>,
 }
 
 #[derive(Default)]
@@ -180,7 +190,30 @@ impl Recorder {
         };
         let recorder = || QueueRecorder { series: empty_columns(reserved), ..QueueRecorder::default() };
         let queues = (0..queues).map(|_| recorder()).collect();
-        Recorder { interval, keeps_samples: true, max_samples, queues }
+        Recorder { interval, keeps_samples: true, max_samples, queues, phases: Vec::new() }
+    }
+
+    /// Also count in these phases, whose number is that of their events.
+    pub(crate) fn with_phases(mut self, phases: &[Phase]) -> Recorder {
+        let recorder = |phase: &Phase| PhaseRecorder {
+            name: phase.name.clone(),
+            span: Window { start: phase.from, end: phase.to },
+            start: Counters::default(),
+            end: None,
+        };
+        self.phases = phases.iter().map(recorder).collect();
+        self
+    }
+
+    /// Phase `number` begins or ends; `port` is the measured queue.
+    pub(crate) fn mark_phase(&mut self, now: Time, number: usize, port: &mut Port) {
+        port.pass(now);
+        let (phase, counters) = (&mut self.phases[number], port.stats.counters.clone());
+        if now == phase.span.start {
+            phase.start = counters;
+        } else {
+            phase.end = Some(counters);
+        }
     }
 
     /// Records the parts of a run until `end` only.
@@ -288,6 +321,14 @@ impl Recorder {
             queue.part_packets = parts(&recorded.series.mean_packets, width);
             record.queues.push(queue);
             record.series.queues.push(std::mem::take(&mut recorded.series));
+        }
+        for phase in &self.phases {
+            let (port, Window { start, end }) = (&ports[measured], phase.span);
+            let mut queue = phase.end.as_ref().unwrap_or(&port.stats.counters).since(&phase.start);
+            queue.name.clone_from(&phase.name);
+            queue.spec.clone_from(&port.spec);
+            queue.capacity_bits = kinds[port.kind as usize].bits(start, end);
+            record.phases.push(queue);
         }
         if record.series.interval == Span::ZERO || !self.keeps_samples {
             record.series = Series::default();

@@ -24,6 +24,9 @@ pub struct Plan {
     /// finished; absent: it ends. Nothing else is counted in this time.
     #[serde(default, deserialize_with = "nanoseconds::optional_span")]
     pub drain: Option<Span>,
+    /// Parts of the run with counters of their own.
+    #[serde(default)]
+    pub phases: Vec<Phase>,
     /// Links and queues.
     pub topology: Topology,
     /// Groups of sources.
@@ -50,6 +53,20 @@ pub fn conventions<'de, D: Deserializer<'de>>(input: D) -> Result<Conventions, D
     let name = String::deserialize(input)?;
     let unknown = || D::Error::custom(format_args!("conventions = {name:?} is not a preset"));
     Conventions::find(&name).ok_or_else(unknown)
+}
+
+/// A part of the run with counters of its own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Its name in the record.
+    pub name: String,
+    /// Its begin.
+    #[serde(deserialize_with = "nanoseconds::time")]
+    pub from: Time,
+    /// Its end, at most that of the run.
+    #[serde(deserialize_with = "nanoseconds::time")]
+    pub to: Time,
 }
 
 /// Optional recording.

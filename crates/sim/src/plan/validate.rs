@@ -19,6 +19,8 @@ pub(crate) const MAX_TIME: Span = Span(17_280_000_000_000_000);
 const MAX_EXPONENTIAL: f64 = 37.0;
 /// The delay of a link, or a timer: a day.
 const MAX_DELAY: Span = Span(MAX_TIME.0 / 200);
+/// The number of phases, each of which has a copy of the counters.
+const MAX_PHASES: usize = 1000;
 /// The size of a packet on the wire.
 pub(crate) const MAX_PACKET_BYTES: u64 = 1 << 24;
 
@@ -44,6 +46,18 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     {
         return Err(PlanError::new("trace.interval", "gives no samples or too many")
             .allowed("more than duration / 50000000"));
+    }
+    for (i, phase) in plan.phases.iter().enumerate() {
+        let key = format!("phase.{}", phase.name);
+        if plan.phases[..i].iter().any(|other| other.name == phase.name) {
+            return Err(PlanError::new(key, "is used twice").allowed("a different name for each"));
+        }
+        if phase.from >= phase.to || phase.to > Time::ZERO + plan.duration {
+            return Err(PlanError::new(key, "is not in the run").allowed("from < to <= duration"));
+        }
+    }
+    if plan.phases.len() > MAX_PHASES {
+        return Err(PlanError::new("phase", "is given too often").allowed("at most 1000"));
     }
     if plan.traffic.is_empty() {
         return Err(PlanError::new("traffic", "is missing").allowed("at least one [[traffic]]"));

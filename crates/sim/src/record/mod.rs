@@ -27,6 +27,9 @@ pub struct Record {
     pub window: Window,
     /// Every queue with a limit, the measured one first.
     pub queues: Vec<QueueRecord>,
+    /// Counters of the measured queue in each phase of the plan, by the name of the phase; maxima are those
+    /// of the run until its end.
+    pub phases: Vec<QueueRecord>,
     /// One row per flow.
     pub flows: FlowColumns,
     /// One row per finite transfer.

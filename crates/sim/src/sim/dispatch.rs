@@ -101,6 +101,7 @@ pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
                 forward(state, now, packet);
             }
         }
+        EventKind::Warmup if number > 0 => queues.mark_phase(now, number as usize - 1),
         EventKind::Warmup => {
             clock.move_horizon(now);
             queues.open_window(now);

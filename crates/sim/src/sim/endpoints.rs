@@ -1,8 +1,8 @@
 //! What hosts do: receive and acknowledge, start, stop, time out, shape.
 //!
-//! These functions touch the flows and the calendar, not the network. Packets that a host sends are returned,
-//! and the segments that a sender releases are left in [`Hosts::released`]; [`super::forwarding`] takes both
-//! from there.
+//! These functions touch the flows and the calendar, and no link or queue. Packets that a host sends are
+//! returned, and the segments that a sender releases are left in [`Hosts::released`]; [`super::forwarding`]
+//! takes both from there.
 
 use super::{Clock, web};
 use crate::{

@@ -24,7 +24,7 @@
 //!
 //! - [`dispatch`]: the next event, and what it is about
 //! - [`forwarding`]: packets between hosts; this touches all four parts
-//! - [`endpoints`]: what hosts do with packets and timers, without the network
+//! - [`endpoints`]: what hosts do with packets and timers, without links and queues
 //! - [`web`]: what web sessions request
 //! - [`fast_path`]: a loop that calls the same steps in a row for flows that qualify ([`eligibility`]), and
 //!   leaves everything else to `dispatch` and `forwarding`

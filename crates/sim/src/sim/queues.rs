@@ -35,6 +35,7 @@ impl Queues {
         };
         let counting = plan.warmup == Time::ZERO;
         let losses = LossLog { counting, traced: plan.trace.drops, columns: DropColumns::default() };
+        let recorder = recorder.with_phases(&plan.phases);
         Queues { ports, log: QueueLog { measured, recorder, losses } }
     }
 
@@ -62,6 +63,12 @@ impl Queues {
             port.pass(now);
         }
         self.log.recorder.open_window(&mut self.ports);
+    }
+
+    /// A phase begins or ends.
+    pub(super) fn mark_phase(&mut self, now: Time, number: usize) {
+        let port = &mut self.ports[self.log.measured as usize];
+        self.log.recorder.mark_phase(now, number, port);
     }
 
     /// Take a sample of every queue, and schedule the next one.

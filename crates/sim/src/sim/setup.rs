@@ -51,6 +51,11 @@ pub(super) fn schedule_first_events(plan: &Plan, state: &mut State, web: &mut We
     if window.start > Time::ZERO {
         calendar.push_timer(Event::new(window.start, OLDEST, EventKind::Warmup, 0));
     }
+    for (phase, number) in plan.phases.iter().zip(1..) {
+        for time in [phase.from, phase.to] {
+            calendar.push_timer(Event::new(time, OLDEST, EventKind::Warmup, number));
+        }
+    }
     queues.log.recorder.schedule_next(Time::ZERO, calendar);
     for (port, number) in queues.ports.iter().zip(0..) {
         if let Some(time) = port.next_timer() {

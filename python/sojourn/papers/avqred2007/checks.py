@@ -13,5 +13,6 @@ from sojourn.papers.checks import Check
 def checks() -> dict[str, Check]:
     """Return the check of every claim; those of the testbed are judged on its simulated twin."""
     found = testbed.Testbed(TWIN).checks() | arithmetic.checks() | fluid.checks()
+    found |= testbed.shift()
     found |= {"AVQ-28": testbed.small_queue(), "AVQ-48": testbed.tuning()}
     return dict(sorted(found.items()))

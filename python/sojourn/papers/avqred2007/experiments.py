@@ -22,6 +22,7 @@ REAL, TWIN, SMALL, TUNING, ARITHMETIC = (
     "avq-tuning",
     "avq-arithmetic",
 )
+SHIFT = "avq-capacity-shift"
 ASSUMED = tuple(f"A-AVQ-{i}" for i in (*range(1, 17), 26))
 #: ARED as in Floyd et al. (2001) except for its bound of max_p; AVQRED with another minimum capacity.
 PLAIN, LOW = "ARED1 plain", "AVQRED3 min 5"
@@ -30,6 +31,10 @@ LIMITS = (8, 15, 30, 100)
 ON_SMALL = ("AVQRED3", "RED2", "DropTail")
 #: Those that appear in a claim.
 JUDGED = ("AVQRED3 15p", "RED2 15p")
+#: The algorithms of the experiment with shifts, and how the capacity shifts about the twin's mean (assumed).
+ON_SHIFT = ("RED2", "GKVQ2", "AVQ3", "AVQRED3")
+MOVES = {"every": "10s", "rate": "uniform 8Mbit/s 29.8Mbit/s"}
+STILL, SHIFTING = "still", "shifting"
 #: Seeds of the twin, and the most where an inequality is undecided; the paper has three runs per setting.
 SEEDS, MOST = 5, 10
 #: Durations of experiments that the paper does not show (short queues, neighbours), and of other readings and
@@ -85,6 +90,7 @@ def experiments() -> list[Experiment]:
         _twin(),
         _small_queue(),
         _tuning(),
+        _shift(),
     ]
 
 
@@ -142,5 +148,29 @@ def _tuning() -> Experiment:
         seeds=3,
         most_seeds=3,
         quick_seeds=3,
+        short=partial(lasting, QUICK),
+    )
+
+
+def moving(where: Scenario, **changes: str) -> Scenario:
+    """Return a scenario whose capacity shifts."""
+    data = where.model_dump(by_alias=True, exclude_none=True)
+    bell = {**data["dumbbell"], "capacity": {**MOVES, **changes}, "rate": MOVES["rate"].split()[-1]}
+    return where.with_(dumbbell=bell)
+
+
+def _shift() -> Experiment:
+    still = shortened(SHIFT)
+    places = {STILL: still, SHIFTING: moving(still)}
+    arms = [replace(setting(n, where), name=f"{n} {how}") for how, where in places.items() for n in ON_SHIFT]
+    return Experiment(
+        SHIFT,
+        "A capacity that shifts every 10 s against one that varies about its mean",
+        "Section 2.4",
+        tuple(arms),
+        (*ASSUMED, "A-AVQ-29"),
+        seeds=SEEDS,
+        most_seeds=MOST,
+        quick_seeds=SEEDS,
         short=partial(lasting, QUICK),
     )

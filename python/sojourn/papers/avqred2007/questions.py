@@ -87,6 +87,18 @@ QUESTIONS = (
         "Not all of them: for some, half or one and a half of a parameter gives better sums of ranks.",
     ),
     Question(
+        "Do the queues of GKVQ and AVQ fill and overflow if the processing allocation shifts?",
+        ("AVQ-49", "AVQ-50"),
+        "Yes.",
+        "No.",
+    ),
+    Question(
+        "Does AVQRED then keep a shorter queue than they do?",
+        ("AVQ-51",),
+        "Yes.",
+        "No.",
+    ),
+    Question(
         "Do the solutions of the paper's fluid model agree with its text?",
         ("AVQ-32", "AVQ-33", "AVQ-34", "AVQ-35", "AVQ-36"),
         "Yes.",

@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sojourn.papers.avqred2007.experiments import JUDGED, PLAIN, QUICK, SMALL, TUNING, TWIN, lasting
+from sojourn.papers.avqred2007.experiments import (
+    JUDGED,
+    PLAIN,
+    QUICK,
+    SHIFT,
+    SHIFTING,
+    SMALL,
+    TUNING,
+    TWIN,
+    lasting,
+    moving,
+)
 from sojourn.papers.avqred2007.settings import TABLE1, scaled
 from sojourn.papers.changes import Change, Data, only
 from sojourn.papers.experiment import Arm, Reading
@@ -20,7 +31,7 @@ _HERE = frozenset({TWIN, SMALL, TUNING})
 
 def readings() -> list[Reading]:
     """Return every reading of the testbed."""
-    return [*_places(), *_algorithms(), *_short_queues(), _nearer(), *_metrics()]
+    return [*_places(), *_algorithms(), *_short_queues(), _nearer(), _shift(), *_metrics()]
 
 
 def everywhere(change: Callable[[Data], None]) -> Change:
@@ -82,8 +93,8 @@ def _algorithms() -> list[Reading]:
                 lambda arm: only("ared", hysteresis="3")(arm) if arm.name != PLAIN else None, "A-AVQ-9"),
         reading("ARED max_p 0.5", "ARED's max_p is at most 0.5, as in Floyd et al. (2001)",
                 only("ared", top="0.5"), "A-AVQ-9"),
-        reading("AVQRED gamma 0.95", "AVQRED has the desired utilisation named in the text: 95 %",
-                only("avqred", gamma="0.95"), "A-AVQ-12"),
+        Reading("AVQRED gamma 0.95", "AVQRED has the desired utilisation named in the text: 95 %",
+                only("avqred", gamma="0.95"), experiments=_HERE | {SHIFT}, assumption="A-AVQ-12"),
         reading("AVQRED as printed", "AVQRED's listing to the letter", only("avqred", listing="literal"),
                 "A-AVQ-12"),
     ]  # fmt: skip
@@ -105,6 +116,14 @@ def _short_queues() -> list[Reading]:
         reading("short queues 900 s", "short queues for 15 minutes, as long as the paper's runs",
                 lambda arm: lasting("900s", arm)),
     ]  # fmt: skip
+
+
+def _shift() -> Reading:
+    def change(arm: Arm) -> Arm | None:
+        return arm.within(moving(arm.scenario, every="2s")) if arm.name.endswith(SHIFTING) else None
+
+    title = "the capacity shifts every 2 s, not 10 s"
+    return Reading("shifts every 2 s", title, change, experiments=frozenset({SHIFT}), assumption="A-AVQ-29")
 
 
 def _nearer() -> Reading:

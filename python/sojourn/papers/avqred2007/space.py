@@ -1,4 +1,4 @@
-"""The space of readings of the testbed: its 28 assumptions, ten of which are about the model without packets.
+"""The space of readings of the testbed: its 29 assumptions, ten of which are about the model without packets.
 
 The gateway is a thread that the scheduler suspends at times. If its capacity then falls below the rate that a
 virtual queue admits, the real queue behind AVQ and GKVQ fills. The text also mentions a desired link
@@ -181,5 +181,6 @@ def _elsewhere() -> list[Factor]:
         fixed("RED", "A-AVQ-16", "RED and ARED", "not gentle", "section 2.1 has it"),
         *(fixed(f"model {n}", f"A-AVQ-{n}", *pair, model) for n, pair in equations.items()),
         fixed("short queues", "A-AVQ-27", "short queues", "15 p", runs),
+        fixed("shifts", "A-AVQ-29", "shifts of the capacity", "10 s", runs),
         fixed("neighbours", "A-AVQ-28", "neighbours of the settings", "half", runs),
     ]

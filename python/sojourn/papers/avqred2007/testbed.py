@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sojourn.papers.avqred2007.arithmetic import improvement
-from sojourn.papers.avqred2007.experiments import LOW, PLAIN, SEEDS, SMALL, TUNING, varied
+from sojourn.papers.avqred2007.experiments import (
+    LOW,
+    PLAIN,
+    SEEDS,
+    SHIFT,
+    SHIFTING,
+    SMALL,
+    STILL,
+    TUNING,
+    varied,
+)
 from sojourn.papers.avqred2007.measures import TABLE2
 from sojourn.papers.avqred2007.ranking import Ranking, by_both, place
 from sojourn.papers.avqred2007.settings import BEST, OTHERS, SETTINGS, TABLE1
@@ -264,3 +274,19 @@ def tuning() -> Check:
 def _median(values: Sequence[int]) -> float:
     order, half = sorted(values), len(values) // 2
     return float(order[half]) if len(order) % 2 else (order[half - 1] + order[half]) / 2
+
+
+def shift() -> dict[str, Check]:
+    """Return the checks of what a shift of the processing allocation does."""
+    bed, virtual = Testbed(SHIFT), ("GKVQ2", "AVQ3")
+
+    def more(name: str) -> Below:
+        return bed.below("delay", f"{name} {STILL}", f"{name} {SHIFTING}", 0.5, strict=False)
+
+    overflow = (bed.of("overflow_share", f"{name} {SHIFTING}") for name in virtual)
+    ours = f"{OURS} {SHIFTING}"
+    return {
+        "AVQ-49": All(tuple(more(name) for name in virtual)),
+        "AVQ-50": All(tuple(bed.within(one, 0.001, math.inf) for one in overflow)),
+        "AVQ-51": All(tuple(bed.below("delay", ours, f"{name} {SHIFTING}") for name in virtual)),
+    }

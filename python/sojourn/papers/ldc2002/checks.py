@@ -17,8 +17,10 @@ from sojourn.papers.ldc2002 import analytic, complexity
 from sojourn.papers.ldc2002.cells import table
 from sojourn.papers.ldc2002.experiments import (
     ALGORITHMS,
+    AVERAGES,
     EXPONENTS,
     INTERVALS,
+    LOADS,
     TARGETS,
     WEIGHTS,
 )
@@ -45,6 +47,8 @@ TITLES = {
 }
 #: The eleven columns of Tables 3 and 4.
 COLUMNS = tuple(TITLES)[:11]
+#: Target delay of the FTP configuration, s.
+TARGET = 0.2
 #: Number of seeds in ``claims.csv`` where the published spread is as large as the difference.
 MANY = 20
 
@@ -234,6 +238,17 @@ def _sweeps() -> dict[str, Check]:
             )
         )
 
+    def good(names: Sequence[str]) -> Check:
+        """Return the check of "good results": the throughput of Table 5's arm, delay below the target."""
+        first = of("throughput_ftp", next(iter(WEIGHTS)), FTP)
+        carried = (of("throughput_ftp", name, SWEEP) for name in names)
+        return All(
+            (
+                *(Within(one, 0.95, math.inf, b=first, ratio=True) for one in carried),
+                *(Within(of("ftp_delay_mean", name, SWEEP), -math.inf, TARGET) for name in names),
+            )
+        )
+
     low, high = "web D=0.5s", "web D=4s"
     targets = tuple(f"web D={target}" for target in TARGETS)
     return {
@@ -245,6 +260,8 @@ def _sweeps() -> dict[str, Check]:
                 Below(of("drop_ratio_total", high, SWEEP), of("drop_ratio_total", low, SWEEP), log=True),
             )
         ),
+        "LDC-50": good([f"w_q={w_q} w_r={w_r}" for w_q, w_r in AVERAGES]),
+        "LDC-51": good([f"R_target={load}" for load in LOADS]),
         "LDC-43": All(
             (
                 RankCorrelation(

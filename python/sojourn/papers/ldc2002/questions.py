@@ -59,6 +59,12 @@ QUESTIONS = (
         "one to the load.",
     ),
     Question(
+        "Are the recommended weights and target loads good ones?",
+        ("LDC-50", "LDC-51"),
+        "Yes: throughput and delay hold under all of them; with 100 flows the target load changes nothing.",
+        "No.",
+    ),
+    Question(
         "Is LDC's function concave?",
         ("LDC-46",),
         "Yes.",

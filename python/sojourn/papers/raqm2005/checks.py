@@ -10,11 +10,13 @@ from __future__ import annotations
 from sojourn.papers.checks import Below, Check, Computed, ShareOfSeeds, Within
 from sojourn.papers.judge import All, WithRemark, WithSecondary
 from sojourn.papers.raqm2005 import curves, inspection, theorems
-from sojourn.papers.raqm2005.experiments import FIGURES, TARGETS
+from sojourn.papers.raqm2005.experiments import ADAPTIVE, CROWDS, FIGURES, SHARES, STATIC, TARGETS
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import RankCorrelation
 
 OTHERS = ("PI", "REM")
+#: Packets that the link sends in a second.
+PACKETS = 10e6 / 8 / 500
 #: Titles of metrics; the window is 50 s to 200 s if none is named.
 TITLES = {
     "queue_mean[0,20]": "mean queue from 0 s to 20 s",
@@ -55,7 +57,7 @@ def checks() -> dict[str, Check]:
         packets("queue_mean[50,200]", "RAQM p_0=2e-5", "raqm-fig5a"),
     )
     found["RAQM-50"] = settles_at_the_loss_ratio("raqm-fig5b")
-    return dict(sorted(found.items()))
+    return dict(sorted((found | _rates()).items()))
 
 
 COMPUTED = (
@@ -151,6 +153,36 @@ def _gains_and_periods() -> dict[str, Check]:
                 for time in ("0.25s", "0.5s")
             )
         ),
+    }
+
+
+def _rates() -> dict[str, Check]:
+    """Return the checks of the queue-independent mode, and of Theorems 4 and 5 in packets."""
+    where, unresponsive = "raqm-rate", "raqm-unresponsive"
+    names = [(f"gamma={share} N={flows}", float(share)) for flows in CROWDS for share in SHARES]
+
+    def share(name: str, wanted: float) -> Derived:
+        arrivals = Quantity("arrivals_per_s[50,200]", name, where, "packets/s")
+        return Derived("input rate / r_0", (arrivals,), lambda one: one / (wanted * PACKETS), who=name)
+
+    def used(name: str, wanted: float) -> Derived:
+        utilisation = Quantity("utilization", name, where)
+        return Derived("utilisation / (r_0 / C)", (utilisation,), lambda one: one / wanted, who=name)
+
+    def varies(name: str) -> Quantity:
+        title = "coefficient of variation of the input rate over periods"
+        return Quantity("arrivals_cv[100,200]", name, unresponsive, title=title)
+
+    def stable(gains: tuple[str, ...]) -> Check:
+        pairs = ((varies(f"{gain} + UDP"), varies(gain)) for gain in gains)
+        return All(tuple(Below(a, b, log=True, factor=1.25, strict=False) for a, b in pairs))
+
+    return {
+        "RAQM-51": All(tuple(Within(share(*one), 0.95, 1.05) for one in names)),
+        "RAQM-52": All(tuple(Within(used(*one), 0.95, 1.05) for one in names)),
+        "RAQM-53": stable(tuple(f"static m={m}" for m in STATIC if float(m) < 4)),
+        "RAQM-54": stable(tuple(f"adaptive eps={eps}" for eps in ADAPTIVE)),
+        "RAQM-55": Below(varies("static m=2"), varies("static m=5"), log=True),
     }
 
 

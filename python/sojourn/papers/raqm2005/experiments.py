@@ -51,6 +51,10 @@ PERIODS = ("0.1s", "0.25s", "0.5s", "1s", "2s")
 STATIC = ("0.5", "1", "2", "3.5", "5")
 ADAPTIVE = ("0.5", "0.9", "0.99")
 
+#: Wanted rates of the queue-independent mode, as shares of the link (assumed grid), by number of flows.
+SHARES = ("0.9", "0.95", "0.98")
+CROWDS = {40: "raqm-fig5a", 400: "raqm-fig5b"}
+
 #: The single figures: experiment, its round-trip times, number of flows.
 FIGURES = {
     "raqm-fig5a": ("small round-trip time", 40),
@@ -86,7 +90,7 @@ def trio(where: Scenario, target: int = 50, suffix: str = "") -> tuple[Arm, ...]
 
 def experiments() -> list[Experiment]:
     """Return every experiment of the paper, computed ones first."""
-    return [*_computed(), *_figures(), _targets(), _hybrid(), _periods(), _gains()]
+    return [*_computed(), *_figures(), _targets(), _hybrid(), _periods(), _gains(), _rates(), _unresponsive()]
 
 
 def _computed() -> list[Experiment]:
@@ -133,10 +137,30 @@ def _periods() -> Experiment:
 
 
 def _gains() -> Experiment:
+    title = "Static against adaptive gain, with and without a fifth of UDP"
+    return Experiment("raqm-static-vs-adaptive", title, "Section 2.4", _with_and_without_udp(), _COMMON)
+
+
+def _with_and_without_udp() -> tuple[Arm, ...]:
     cases = {"": scenario("raqm-fig5a"), " + UDP": scenario("raqm-fig5a-udp")}
     arms = []
     for suffix, where in cases.items():
         arms += [arm(f"static m={m}{suffix}", where, "raqm", alpha="static", m=m) for m in STATIC]
         arms += [arm(f"adaptive eps={eps}{suffix}", where, "raqm", eps=eps) for eps in ADAPTIVE]
-    title = "Static against adaptive gain, with and without a fifth of UDP"
-    return Experiment("raqm-static-vs-adaptive", title, "Section 2.4", tuple(arms), _COMMON)
+    return tuple(arms)
+
+
+def _rates() -> Experiment:
+    arms = [
+        arm(f"gamma={share} N={flows}", scenario(name), "raqm", mode="independent", gamma=share)
+        for flows, name in CROWDS.items()
+        for share in SHARES
+    ]
+    title = "Queue-independent mode: input rate and utilisation against the wanted rate"
+    return Experiment("raqm-rate", title, "Sections 2.1 and 2.3", tuple(arms), _COMMON)
+
+
+def _unresponsive() -> Experiment:
+    """Return the arms of the gains again, for the two theorems about unresponsive flows."""
+    title = "Theorems 4 and 5 in packets: how much the input rate varies with a fifth of UDP"
+    return Experiment("raqm-unresponsive", title, "Theorems 4 and 5", _with_and_without_udp(), _COMMON)

@@ -18,6 +18,7 @@ from sojourn.metrics import timeseries
 from sojourn.papers.raqm2005.experiments import TARGET
 from sojourn.papers.terms import CENSORED
 from sojourn.record import Record
+from sojourn.stats import deviation, mean
 
 Values = dict[str, float | None]
 
@@ -58,7 +59,21 @@ def _windows(table: pl.DataFrame, target: float) -> Values:
         values[f"queue_rms[{start},{end}]"] = timeseries.queue_rms_about(table, target, start, end)
     values["queue_at_ends[50,200]"] = timeseries.queue_at_ends(table, 0, 95, 50, 200)
     values["drop_ratio[100,200]"] = _drop_ratio(table, 100, 200)
+    values |= _input_rate(table)
     return values
+
+
+def _input_rate(table: pl.DataFrame) -> Values:
+    """Packets that arrive in a second: "make the input rate close to the expected value", "is stable"."""
+    late = table.filter(pl.col("time_s") > 50)
+    by_second = late.group_by(second=(pl.col("time_s") - 1e-6).floor()).agg(pl.col("arrivals").sum())
+    settled = by_second.filter(pl.col("second") >= 100)["arrivals"].to_list()
+    if len(settled) < 2:
+        return {"arrivals_per_s[50,200]": None, "arrivals_cv[100,200]": None}
+    return {
+        "arrivals_per_s[50,200]": mean(by_second["arrivals"].to_list()),
+        "arrivals_cv[100,200]": deviation(settled) / mean(settled),
+    }
 
 
 def _transient(table: pl.DataFrame, target: float, disturbed: bool) -> Values:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from sojourn import _core, files
 from sojourn.errors import InputError, place, unknown
@@ -325,6 +326,12 @@ def default_directory(paper: Paper, experiment: str | None = None) -> Path:
     """Return ``results/<paper>-search-<id>``, a function of the arguments of the search and the version."""
     parts = (paper.id, experiment or "", _core.CORE_VERSION, getattr(paper.measure, "version", ""))
     return Path("results") / f"{paper.id}-search-{digest(*parts, length=8)}"
+
+
+def stored(directory: Path) -> dict[str, Any]:
+    """Return what a search wrote into its folder, as the object of ``--json``; empty if there is none."""
+    text = files.read_text(directory / FILE)
+    return json.loads(text) if text is not None else {}
 
 
 def _screened(space: Space, readings: int, allowed: Callable[[Choice], bool]) -> list[tuple[Choice, str]]:

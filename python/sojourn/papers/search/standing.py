@@ -4,7 +4,8 @@
 simplest that was found. *not under any of N readings*: no reading meets it, not even by its estimates.
 *impossible*: it is not met, and arithmetic or the paper's own numbers exclude it; the proof is a row of
 ``data/impossible.csv``. *undecided*: all others, such as a claim that some readings met on few seeds and
-none on many.
+none on many. `standings` gives the verdicts of a search, `overall` that of a claim of a re-run paper: from
+its own readings, which are tried one at a time, and from a search if there is one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from sojourn.papers.claims import Verdict, rows
 from sojourn.papers.paper import Paper
@@ -83,6 +85,48 @@ def _standing(search: Search, name: str, proof: str) -> Standing:
             Kind.NEVER, f"not under any of {count} readings", f"at most {best} of {parts} comparisons are met"
         )
     return Standing(Kind.UNDECIDED, Kind.UNDECIDED, met)
+
+
+def overall(
+    verdict: str, sensitivity: Mapping[str, str], proof: str, searched: Mapping[str, str] | None
+) -> Standing:
+    """Return the verdict on a claim of a re-run paper over all readings that were tried.
+
+    Parameters
+    ----------
+    verdict : str
+        As assumed.
+    sensitivity : mapping
+        Verdict under each other reading.
+    proof : str
+        Why it is impossible; empty if nothing excludes it.
+    searched : mapping or None
+        Its ``verdict``, ``words`` and ``evidence`` in a search; None if it was not searched.
+    """
+    if verdict == Verdict.REPRODUCED:
+        return Standing(Kind.REPRODUCED, Kind.REPRODUCED)
+    under = [name for name, one in sensitivity.items() if one == Verdict.REPRODUCED]
+    if under:
+        more = f" and {len(under) - 1} others" if len(under) > 1 else ""
+        return Standing(Kind.UNDER, f"reproduced under {under[0]}{more}", "each reading alone")
+    kind = searched["verdict"] if searched else ""
+    if searched and kind == Kind.UNDER:
+        return Standing(Kind.UNDER, searched["words"], searched["evidence"])
+    if proof:
+        return Standing(Kind.IMPOSSIBLE, Kind.IMPOSSIBLE, proof)
+    refuted = verdict == Verdict.NOT_REPRODUCED and {*sensitivity.values()} <= {Verdict.NOT_REPRODUCED.value}
+    if searched and kind == Kind.NEVER:
+        return Standing(Kind.NEVER, searched["words"], searched["evidence"])
+    if refuted and not searched:
+        count = 1 + len(sensitivity)
+        words = f"not under any of {count} readings" if count > 1 else "not under the only reading"
+        return Standing(Kind.NEVER, words, "each reading alone")
+    return Standing(Kind.UNDECIDED, Kind.UNDECIDED, searched["evidence"] if searched else "")
+
+
+def by_claim(found: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
+    """Return the verdicts of a stored search (``search.json``) by claim id; empty without one."""
+    return {one["claim"]: one for one in found.get("claims", [])}
 
 
 def reproduced(search: Search, name: str) -> list[Choice]:

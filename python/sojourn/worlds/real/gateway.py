@@ -385,4 +385,8 @@ def run_warnings(record: Record) -> list[str]:
     tally = record.data["tally"]
     if tally["undelivered"]:
         found.append(f"{tally['undelivered']} packets could not be written: their device was down or gone")
+    if forgotten := tally.get("forgotten_holes"):  # a record of an older version has none
+        found.append(
+            f"{forgotten} missing ranges of TCP connections were forgotten: their bytes are no goodput"
+        )
     return found

@@ -34,13 +34,15 @@ def check(scenario: Scenario) -> None:
         refuse("conventions", f"= {scenario.conventions!r} is not possible", "default, linux")
     if scenario.trace.cwnd:
         refuse("trace.cwnd", "is not possible: the kernel does not report each change", "false")
+    if scenario.phase:
+        refuse("phase", "is not possible", "leave it out")
     if scenario.drain is not False:
         refuse("drain", "is not possible", "false")
     _check_tcp("tcp", scenario.tcp, refuse)
     headers: set[int] = set()
     web: dict[str, str] = {}
     controls: set[tuple[object, ...]] = set()
-    for i, (one, planned) in enumerate(zip(scenario.traffic, scenario.plan()["traffic"], strict=True)):
+    for i, (one, planned) in enumerate(zip(scenario.senders, scenario.plan()["traffic"], strict=True)):
         place = f"traffic[{i + 1}]"
         if one.kind not in KINDS:
             refuse(f"{place}.kind", f"= {one.kind!r} is not possible", ", ".join(KINDS))
@@ -88,7 +90,7 @@ def _check_size(scenario: Scenario, refuse: Refuse) -> None:
     plan = scenario.plan()
     header = next((one["header"] for one in tcps(plan)), None)
     least = 28 + (0 if header is None else HEADERS[header][1])
-    for i, (one, planned) in enumerate(zip(scenario.traffic, plan["traffic"], strict=True)):
+    for i, (one, planned) in enumerate(zip(scenario.senders, plan["traffic"], strict=True)):
         if one.count > MOST_SOURCES:
             refuse(f"traffic[{i + 1}].count", f"= {one.count} is too many", f"at most {MOST_SOURCES}")
         size = planned["kind"].get("udp_cbr", {}).get("size", least)

@@ -82,7 +82,7 @@ class Layout:
     def route(self) -> str:
         """The route of every host, with its TCP attributes."""
         every = {**self.scenario.tcp}
-        for one in self.scenario.traffic:
+        for one in self.scenario.senders:
             every |= getattr(one, "tcp", {})
         words = ["default"]
         web = [one["kind"]["web"]["tcp"] for one in self.plan["traffic"] if "web" in one["kind"]]

@@ -92,16 +92,17 @@ def bound(plan_json: str) -> Bound:
     plan = parsed(plan_json)
     links = _Links(plan["topology"])
     seconds = plan["duration"] / 1e9
+    lasts = seconds + plan.get("drain", 0) / 1e9
     flows = transfers = 0.0
     for one in plan["traffic"]:
-        more_flows, more_transfers = _demand(one, seconds, links.round_trip)
+        more_flows, more_transfers = _demand(one, seconds + plan.get("drain", 0) / 1e9, links)
         flows, transfers = flows + more_flows, transfers + more_transfers
     return Bound(
         math.ceil(flows),
         math.ceil(transfers),
-        math.ceil(PACKET * _packets(plan["traffic"], links, seconds)),
-        _samples(plan, links),
-        _traces(plan, links, seconds),
+        math.ceil(PACKET * _packets(plan["traffic"], links, lasts)),
+        _samples(plan, links, lasts),
+        _traces(plan, links, lasts),
     )
 
 
@@ -113,6 +114,8 @@ class _Links:
         if kind == "dumbbell":
             self.queues = [one for one in (found["queue"], found.get("reverse_queue")) if one]
             self.rates = [_fastest(found)]
+            #: What the transfers of one traffic can share.
+            self.all_rates = max(_fastest(found), float(found.get("reverse_rate", found["rate"])))
             sides = [found["access"], found["server"]]
             #: The slowest link of a host.
             self.host = min(float(one["rate"]) for one in sides)
@@ -120,6 +123,7 @@ class _Links:
         else:
             self.queues = [one["queue"] for one in found if one["queue"]]
             self.rates = [_fastest(one) for one in found if one["queue"]]
+            self.all_rates = sum(_fastest(one) for one in found)
             self.host = min((_fastest(one) for one in found if not one["queue"]), default=math.inf)
             self.round_trip = 1e-9 * sum(one["delay"] for one in found)
 
@@ -145,8 +149,12 @@ def _fastest(link: dict[str, Any]) -> float:
     return max(rates)
 
 
-def _demand(traffic: dict[str, Any], seconds: float, round_trip: float) -> tuple[float, float]:
-    """Return the bytes of the flows and of the transfers of a traffic."""
+def _demand(traffic: dict[str, Any], seconds: float, links: _Links) -> tuple[float, float]:
+    """Return the bytes of the flows and of the transfers of a traffic.
+
+    A session has as many pages as its gaps allow, but all sessions together have no more objects than the
+    links carry and patience aborts.
+    """
     ((kind, what),) = traffic["kind"].items()
     count, stop = traffic["count"], traffic["stop"]
     lasts = seconds if stop is None else min(seconds, stop / 1e9)
@@ -158,9 +166,12 @@ def _demand(traffic: dict[str, Any], seconds: float, round_trip: float) -> tuple
     objects = max(1.0, mean(what["objects"]))
     gap = _usual(what["page_gap"]) / 1e9
     if not what["from_start"]:
-        gap += round_trip + (objects - 1) * _usual(what["object_gap"]) / 1e9
+        gap += links.round_trip + (objects - 1) * _usual(what["object_gap"]) / 1e9
     pages = count * min(what["pages"] or math.inf, lasts / max(gap, 1e-6) + 1)
-    return FLOW * count, PAGE * _poisson(pages) + OBJECT * _poisson(pages * objects)
+    carried = links.all_rates * lasts / 8 / max(_usual(what["size"]), 1.0)
+    aborted = count * lasts / (_usual(what["patience"]) / 1e9) if what["patience"] else 0.0
+    found = min(pages * objects, carried + aborted + count * objects)
+    return FLOW * count, PAGE * _poisson(min(pages, found)) + OBJECT * _poisson(found)
 
 
 def _packets(traffic: list[dict[str, Any]], links: _Links, seconds: float) -> float:
@@ -205,12 +216,12 @@ def _places(limit: str, aqm: str, size: float) -> float:
     return float(value if unit == "p" else value / size)
 
 
-def _samples(plan: dict[str, Any], links: _Links) -> int:
+def _samples(plan: dict[str, Any], links: _Links, seconds: float) -> int:
     interval = plan["trace"]["interval"]
     if not interval:
         return 0
     probes = sum(_probes(one["aqm"]) for one in links.queues)
-    return int(COPIES * (SAMPLE * len(links.queues) + PROBE * probes) * (plan["duration"] / interval + 1))
+    return int(COPIES * (SAMPLE * len(links.queues) + PROBE * probes) * (1e9 * seconds / interval + 1))
 
 
 def _probes(aqm: str) -> int:

@@ -1,0 +1,72 @@
+"""Two examples for the help of each command, and the page that ``sojourn`` without arguments prints."""
+
+from __future__ import annotations
+
+EXAMPLES: dict[str, tuple[str, str]] = {
+    "new": (
+        "sojourn new home.toml --rate 100/20mbit --rtt 30ms",
+        "sojourn new --template parkinglot mine.toml",
+    ),
+    "run": (
+        "sojourn run home.toml --seeds 10",
+        'sojourn run home.toml --aqm "red min_th 20p max_th 60p" --aqm pie --json',
+    ),
+    "compare": (
+        "sojourn compare home.toml",
+        'sojourn compare home.toml --aqm droptail --aqm "codel target 10ms" --sort p99_delay_s --seeds 20',
+    ),
+    "compare-worlds": (
+        "sojourn compare-worlds home.toml --aqm pie",
+        "sojourn compare-worlds home.toml --world real --aqm codel",
+    ),
+    "sweep": (
+        "sojourn sweep home.toml -L aqm codel,pie -P dumbbell.rate 5Mbit/s:100Mbit/s:log4",
+        "sojourn sweep status results/home-1234",
+    ),
+    "tune": (
+        "sojourn tune home.toml --aqm codel",
+        'sojourn tune home.toml --aqm "pie" -P "target 5ms:50ms:log" --trials 20',
+    ),
+    "stability": (
+        "sojourn stability pie --flows 10 --rate 50Mbit/s --rtt 40ms",
+        "sojourn stability pie --flows 5:500 --rtt 20ms:1s --out map.svg",
+    ),
+    "design": (
+        "sojourn design pi --flows 60 --rate 15Mbit/s --rtt 240ms",
+        "sojourn design pie --flows 4 --rate 100Mbit/s --rtt 40ms",
+    ),
+    "reproduce": (
+        "sojourn reproduce raqm2005 --quick",
+        "sojourn reproduce taildrop2001 --search --readings 16",
+    ),
+    "list": ("sojourn list", "sojourn list --json"),
+    "explain": ("sojourn explain codel", "sojourn explain queue.limit"),
+    "report": ("sojourn report results/home-1234", "sojourn report results/home-1234 --export table.tex"),
+    "verify": ("sojourn verify results/home-1234", "sojourn verify results/home-1234 --sample 5%"),
+    "schema": ("sojourn schema", "sojourn schema > scenario.schema.json"),
+    "shell": (
+        "sojourn shell --rate 20mbit --delay 10ms --aqm fq_codel",
+        "sojourn shell --rate 20mbit -- sh -c 'ping -c 5 $SOJOURN_OUTSIDE'",
+    ),
+    "bench": ("sojourn bench", "sojourn bench aqm --aqm codel"),
+}
+
+
+def epilog(command: str) -> str:
+    """Return the examples of a command as the end of its help, one a line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {example}" for example in EXAMPLES[command])
+
+
+def first_page(version: str) -> str:
+    """Return what ``sojourn`` prints without arguments."""
+    return f"""\
+Sojourn {version}: a laboratory for active queue management (AQM)
+
+  sojourn new home.toml                 write a scenario of your link
+  sojourn compare home.toml             compare queues on it, with intervals
+  sojourn explain codel                 explain an algorithm, a metric, a key
+  sojourn shell --rate 20mbit           open a shell behind a real queue
+  sojourn reproduce raqm2005 --quick    re-run a paper
+
+All commands: sojourn --help. Options and examples of one: sojourn run --help.
+Documentation: README.md and docs/ in the repository."""

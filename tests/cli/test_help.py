@@ -1,0 +1,88 @@
+"""Help: the first page, the examples of each command, and what `explain` knows.
+
+Mutants seen to fail: an example with an unknown option; a congestion control without a description; the
+topics of scenario keys left out.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+import typer
+
+from sojourn import _core
+from sojourn.cli import COMMANDS, _app, topics
+from sojourn.cli.examples import EXAMPLES
+from sojourn.cli.words import joined
+from sojourn.metrics import METRICS
+from support import Cli
+
+
+def test_without_arguments_there_is_a_short_page(cli: Cli) -> None:
+    done = cli()
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) < 15
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_help_of_a_command_may_be_asked_for_in_two_ways(cli: Cli) -> None:
+    one, other = cli("help", "run"), cli("run", "--help")
+    assert (one.returncode, other.returncode) == (0, 0)
+    assert one.stdout == other.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_of_a_command_have_its_options(name: str, cli: Cli) -> None:
+    command = typer.main.get_command(_app([])).commands[name]
+    text = cli(name, "--help").stdout
+    for example in EXAMPLES[name]:
+        assert example in [line.strip() for line in text.splitlines()]
+        words = joined(shlex.split(example.partition(" > ")[0])[1:])
+        assert words[0] == name
+        if "status" not in words:
+            command.make_context(name, words[1:])
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(topics.names()))
+def test_every_name_has_an_explanation(name: str, cli: Cli) -> None:
+    done = cli("explain", name)
+    assert done.returncode == 0, done.stderr
+    assert name in done.stdout
+
+
+def test_names_that_users_type_are_topics() -> None:
+    names = topics.names()
+    known = [
+        "web",
+        "udp-cbr",
+        "cubic",
+        "dctcp",
+        "min_rto",
+        "queue.limit",
+        "dumbbell",
+        "real",
+        "raqm2005",
+        "rtt",
+    ]
+    assert set(known) <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("goodput", "goodput_bps"), ("jain", "jain_index"), ("bbr", "cubic"), ("fifo", "droptail")],
+)
+def test_a_name_without_an_explanation_finds_the_nearest(word: str, meant: str, cli: Cli) -> None:
+    done = cli("explain", word)
+    assert done.returncode == 2
+    assert f"did you mean {meant}?" in done.stderr
+    assert len(done.stderr) < 300
+
+
+def test_names_are_completed() -> None:
+    from sojourn.cli.explain import _matching
+
+    assert _matching("cod") == ["codel"]
+    assert "mean_delay_s" in _matching("mean_")
+    assert set(METRICS) <= set(_matching(""))
+    assert {one["name"] for one in _core.algorithms()} <= set(_matching(""))
