@@ -28,7 +28,7 @@ PACKAGES ?= user
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test fuzz docs-check stress rust programs lint setup build bench bench-real costs docs validate \
+.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real costs docs validate \
 	validate-real audit lock wheelhouse clean
 
 help: ## Show this list
@@ -66,6 +66,11 @@ stress: build setup ## Run the tests of real packets RUNS times (20), beside two
 	trap "kill $$loops" EXIT; trap exit INT TERM; failed=0; \
 	for run in $$(seq $(RUNS)); do $(BIN)/pytest -m real --quiet || failed=$$((failed + 1)); done; \
 	echo "$$failed of $(RUNS) runs failed"; test $$failed = 0
+
+# Duration of `soak` in seconds.
+DURATION ?= 3600
+soak: build setup ## Run the gateway at full speed for DURATION (3600) seconds; fail if its memory grows (needs iperf3)
+	@$(BIN)/python benches/soak.py $(DURATION)
 
 # One profile for all four commands, so that they share metadata, procedural macros and build scripts.
 rust: ## Run the lints and tests of Rust only

@@ -30,7 +30,7 @@ FLOOD = """
 import socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.connect((sys.argv[1], 7))
-step, data = float(sys.argv[2]), bytes(1472)
+step, data = float(sys.argv[2]), bytes(int(sys.argv[3]))
 due = time.monotonic()
 while True:
     s.send(data)
@@ -43,7 +43,9 @@ STAMP, BUFFER = 35, 33
 
 
 @contextlib.contextmanager
-def between(forward: Link, warmup: str = "0s") -> Iterator[tuple[Namespace, Namespace, Gateway]]:
+def between(
+    forward: Link, warmup: str = "0s", interval: str | None = None
+) -> Iterator[tuple[Namespace, Namespace, Gateway]]:
     """Yield two hosts and the gateway between them."""
     left, right = Namespace("left"), Namespace("right")
     for one in (left, right):
@@ -53,7 +55,9 @@ def between(forward: Link, warmup: str = "0s") -> Iterator[tuple[Namespace, Name
     hosts = [Host("left", "left", doors[0], [LEFT]), Host("right", "right", doors[1], [RIGHT])]
     back = Link(forward.rate, forward.delay)
     try:
-        with Gateway(hosts, forward, back, warmup=warmup, interval=None, measured="left-right") as gateway:
+        with Gateway(
+            hosts, forward, back, warmup=warmup, interval=interval, measured="left-right"
+        ) as gateway:
             yield left, right, gateway
     finally:
         for door in doors:
@@ -102,7 +106,9 @@ def rate_error(rate: int, seconds: int = SECONDS) -> tuple[float, float, float]:
         receiver.setsockopt(socket.SOL_SOCKET, BUFFER, 1 << 29)
         receiver.setsockopt(socket.SOL_SOCKET, STAMP, 1)
         receiver.bind((RIGHT, 7))
-        sender = left.popen(["nice", "-n", "-15", sys.executable, "-c", FLOOD, RIGHT, str(4 * SIZE / rate)])
+        sender = left.popen(
+            ["nice", "-n", "-15", sys.executable, "-c", FLOOD, RIGHT, str(4 * SIZE / rate), str(SIZE - 28)]
+        )
         stamps = []
         try:
             end = time.monotonic() + seconds + 1

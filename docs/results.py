@@ -57,6 +57,8 @@ cores.
 Rows with *real hosts* are shorter runs, three repetitions of some arms on one machine; claims about arms that
 were not run are counted as "not run".
 
+What no experiment re-runs is listed [with the reason](not-run.md).
+
 The last four counts are of the verdicts over all readings: reproduced under another reading only, under none
 that was tried, impossible, and undecided.
 

@@ -1,6 +1,6 @@
 """`sojourn new`: each template is a valid scenario, options reach the file, nothing is overwritten.
 
-Mutants seen to fail: the file opened with "w"; the reverse rate left out; the path of the example kept.
+Mutants seen to fail: the file replaced; the reverse rate left out; the path of the example kept.
 """
 
 from __future__ import annotations

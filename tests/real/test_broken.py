@@ -35,10 +35,11 @@ def kill_at_start(patch: pytest.MonkeyPatch, victim: Callable[[], int]) -> None:
     start = Network.start
 
     def started(network: Network, when: int) -> None:
+        found = None if killed else victim()  # a search of /proc may take longer than the traffic
         start(network, when)
-        if not killed:
-            killed.append(victim())
-            os.kill(killed[0], signal.SIGKILL)
+        if found is not None:
+            killed.append(found)
+            os.kill(found, signal.SIGKILL)
 
     patch.setattr(Network, "start", started)
 

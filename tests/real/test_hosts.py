@@ -219,7 +219,8 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     record = results.records[0]
     queue, flows = record.queues[0], record.flows
     assert record.seconds == 1.0
-    assert metrics["utilization"] == pytest.approx(queue["departed_bytes"] * 8 / 10e6)
+    # Ends of transmissions are rounded, so that a full link may have a little more than its rate.
+    assert metrics["utilization"] == pytest.approx(min(1.0, queue["departed_bytes"] * 8 / 10e6))
     assert metrics["marks"] == sum(queue["marks"]) > 0
     still = record.hosts.filter(counter="standstill_ns")["value"].sum() / 1e9
     assert metrics["utilization"] > 0.85 - still

@@ -177,7 +177,7 @@ def test_a_directory_that_cannot_be_made_is_named_as_typed(
 def test_a_report_of_two_worlds_is_refused_if_another_study_entered_during_the_runs(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Seen to fail without the second check."""
+    """Seen to fail: `_write` called outside of `entering` (exit code 0, the report written)."""
     monkeypatch.setattr(compare_worlds, "require_owner", lambda *_: None)  # as before the other one came
     assert into("out", MADE["run"]) == 0
     before = content(here / "out")

@@ -1,4 +1,8 @@
-"""Comparisons: order, significance, and the error rate of repeated interim analyses."""
+"""Comparisons: order, significance, and rules for the number of seeds.
+
+Mutants seen to fail: the half-width from all seeds instead of the first; the levels of repeated tests by
+Bonferroni; the smaller p of the two one-sided tests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Metrics of named parts of a run."""
+"""Metrics of named parts of a run.
+
+Mutants seen to fail: transfers that began after a phase are counted; phases lost in files.
+"""
 
 from __future__ import annotations
 

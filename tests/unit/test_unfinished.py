@@ -1,7 +1,7 @@
 """Transfers that did not finish: the warning, Kaplan-Meier percentiles, and ``drain``.
 
-Mutants seen to fail: censored durations counted as finished; those censored at the time of an end not at
-risk; the warning at 10 %; a patience ignored; the records of both runs of a drain from the longer one.
+Mutants seen to fail: only the finished at risk; the censored not at risk when others end; the warning at
+10 %; a patience ignored.
 """
 
 from __future__ import annotations

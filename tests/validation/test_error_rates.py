@@ -1,6 +1,6 @@
 """The tables of error rates in ``docs/how-sure.md``: some rows again, and the bounds that the page promises.
 
-Mutants seen to fail: see ``tests/unit/test_warmup.py``; here the level of the tests at 0.2.
+Mutant seen to fail: the tests of the decays at a level of 0.2.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 //! A run that continues until its transfers have finished: the window is as without it, and the transfers end
 //! as in a longer run.
 //!
-//! Mutants that are detected: arrivals stop with the window; transfers that began after it are kept; the
-//! second part begins without the pending events; pages are not waited for.
+//! Mutants that are detected: transfers that began after the window are kept; pages are not waited for.
 
 use crate::support::{SECOND, difference, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_aqm::{Span, Time};
@@ -85,4 +84,22 @@ fn a_drain_ends_at_its_limit() {
     let open = open(&record.objects.start_ns, &record.objects.end_ns, 4 * SECOND);
     assert!(open > 0, "nothing was left");
     assert!(record.objects.end_ns.iter().all(|end| *end == u64::MAX || *end < 4 * SECOND + SECOND / 100));
+}
+
+/// At the end no object is under way, but the page lacks its second one.
+#[test]
+fn a_page_between_two_objects_is_not_over() {
+    let TrafficKind::Web(web) = mixed("droptail", SECOND).traffic.remove(2).kind else { panic!("no web") };
+    let web = Web {
+        page_gap: Draw::Constant(100.0 * SECOND as f64),
+        objects: Draw::Constant(2.0),
+        object_gap: Draw::Constant(SECOND as f64),
+        size: Draw::Constant(1000.0),
+        ..web
+    };
+    let groups = vec![traffic("web", 1, TrafficKind::Web(web))];
+    let plain = plan(dumbbell(queue("60p", "droptail")), groups, SECOND / 2);
+    let record = run(&Plan { drain: Some(Span(100 * SECOND)), ..plain }, SEED);
+    assert_eq!(record.objects.end_ns.len(), 1);
+    assert!((SECOND..2 * SECOND).contains(&record.pages.end_ns[0]), "{}", record.pages.end_ns[0]);
 }

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn import templates
+from sojourn import files, templates
 from sojourn.cli.common import note
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Export, Json, path_of
@@ -104,11 +104,8 @@ def new(
             given = _asked()
         content = templates.home(templates.Home(**_home(given)), str(path))
     Scenario.from_toml(content, str(path))  # raises what is wrong with the options
-    try:
-        with path.open("x", encoding="utf-8") as opened:
-            opened.write(content)
-    except FileExistsError:
-        raise InputError(str(path), "exists", "a file that does not, or delete it first") from None
+    if not files.create(path, content):
+        raise InputError(str(path), "exists", "a new name, or delete the file first")
     note(f"wrote {path}: {templates.title(template)}")
     note(f"try: sojourn compare {path}")
 

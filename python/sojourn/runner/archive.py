@@ -308,7 +308,8 @@ class _LazyData(dict[str, Any]):
 
     def __missing__(self, key: str) -> Any:
         if key in RECORD_COLUMNS:
-            self.update({"hosts": {}, "lateness": None, **self._archive.counters(self._run_id)})
+            missing: dict[str, Any] = {"hosts": {}, "lateness": None, "phases": []}
+            self.update({**missing, **self._archive.counters(self._run_id)})
         elif key == "series":
             self[key] = self._archive.series(self._run_id, [queue["name"] for queue in self["queues"]])
         elif key in TRACE_TABLES:

@@ -35,8 +35,12 @@ impl Queues {
         };
         let counting = plan.warmup == Time::ZERO;
         let losses = LossLog { counting, traced: plan.trace.drops, columns: DropColumns::default() };
-        let recorder = recorder.with_phases(&plan.phases);
-        Queues { ports, log: QueueLog { measured, recorder, losses } }
+        Queues { ports, log: QueueLog { measured, recorder: recorder.with_phases(&plan.phases), losses } }
+    }
+
+    /// A phase of the plan begins or ends.
+    pub(super) fn mark_phase(&mut self, now: Time, number: usize) {
+        self.log.recorder.mark_phase(now, number, &mut self.ports[self.log.measured as usize]);
     }
 
     /// The queue that metrics are about.
@@ -63,12 +67,6 @@ impl Queues {
             port.pass(now);
         }
         self.log.recorder.open_window(&mut self.ports);
-    }
-
-    /// A phase begins or ends.
-    pub(super) fn mark_phase(&mut self, now: Time, number: usize) {
-        let port = &mut self.ports[self.log.measured as usize];
-        self.log.recorder.mark_phase(now, number, port);
     }
 
     /// Take a sample of every queue, and schedule the next one.

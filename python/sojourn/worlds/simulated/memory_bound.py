@@ -95,14 +95,14 @@ def bound(plan_json: str) -> Bound:
     lasts = seconds + plan.get("drain", 0) / 1e9
     flows = transfers = 0.0
     for one in plan["traffic"]:
-        more_flows, more_transfers = _demand(one, seconds + plan.get("drain", 0) / 1e9, links)
+        more_flows, more_transfers = _demand(one, lasts, links)
         flows, transfers = flows + more_flows, transfers + more_transfers
     return Bound(
         math.ceil(flows),
         math.ceil(transfers),
         math.ceil(PACKET * _packets(plan["traffic"], links, lasts)),
-        _samples(plan, links, lasts),
-        _traces(plan, links, lasts),
+        _samples(plan, links, seconds),
+        _traces(plan, links, seconds),
     )
 
 
