@@ -190,8 +190,16 @@ def test_the_commands_of_cluster_run(tmp_path: Path):
 def test_the_commands_of_tune_run(tmp_path: Path):
     said = typed("tune.md", tmp_path)
     assert all("validated on 8 held-out seeds (5 to 12)" in one for one in said[:1])
-    assert all("In Linux: tc qdisc replace dev DEV root" in one for one in said[:3])
-    assert "column g: 20 of 20 are ours\ncolumn h: 20 of 20 are ours" in said[3]
+    assert all("In Linux: tc qdisc replace dev DEV root" in one for one in said[:4])
+    assert "required: utilization >= " in said[2]
+    assert "column g: 20 of 20 are ours\ncolumn h: 20 of 20 are ours" in said[4]
+
+
+def test_the_commands_of_advise_run(tmp_path: Path):
+    (said,) = typed("advise.md", tmp_path)
+    assert "Better on held-out seeds 4 to 6: one-way delay of calls" in said
+    names = {path.name for path in (tmp_path / "results/home").iterdir()}
+    assert {"queue.sh", "queue-undo.sh", "home.toml", "report.html"} <= names
 
 
 def test_the_plan_file_on_the_sweeps_page_is_valid(tmp_path: Path):

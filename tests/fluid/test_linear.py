@@ -203,6 +203,27 @@ def test_the_command_designs_pi(cli: Cli):
 
 
 @pytest.mark.parametrize(
+    ("words", "stable", "says"),
+    [
+        ("design pie --flows 4 --rate 100Mbit/s --rtt 40ms --packet 1514B", True, "stable, but rings: "),
+        ("stability pi:200 --flows 60 --rate 15Mbit/s --rtt 193ms --ecn", True, "stable"),
+        ("stability pi:50 --flows 5 --rtt 1s", False, "oscillates"),
+        ("stability red:0.01 --flows 40", None, "no operating point"),
+    ],
+)
+def test_the_command_says_what_the_margins_mean(
+    words: str, stable: bool | None, says: str, capsys: pytest.CaptureFixture[str]
+):
+    """Seen to fail: the limit of the phase margin at 0; a missing operating point called unstable."""
+    specs = {"pi:200": "pi q_ref 200", "pi:50": "pi q_ref 50", "red:0.01": "red max_p 0.01"}
+    assert call([*(specs.get(word, word) for word in words.split()), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["stable"] is stable
+    assert found["behaviour"].startswith(says)
+    assert ("rings" in found["behaviour"]) == ("rings" in says)
+
+
+@pytest.mark.parametrize(
     ("words", "says"),
     [
         (("stability", "pi", "--flows", "5:50"), "two ranges"),

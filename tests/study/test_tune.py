@@ -8,6 +8,7 @@ in packets.
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +16,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sojourn.algorithms.tc import Place, burst_for, tc_line
+from sojourn.algorithms.tc import Place, accepted, burst_for, tc_line
 from sojourn.errors import InputError
 from sojourn.papers.avqred2007 import arithmetic
-from sojourn.spec.aqm_spec import aqm
+from sojourn.spec.aqm_spec import Spec, aqm
 from sojourn.spec.scenario import Scenario
 from sojourn.study.tune.advice import findings, place, sentences
 from sojourn.study.tune.directory import reopen
@@ -60,6 +61,14 @@ def test_ranges_come_from_the_schema() -> None:
     assert str(dimensions("rem", [("phi", "")])[0]) == "phi 1.0001:1.01:log", "the bound is open"
     (named,) = dimensions("pie max_burst 1ms", [("aqm.target", "1ms:50ms:lin")])
     assert (named.low, named.high, named.unit, named.log) == (1, 50, "ms", False)
+    assert [str(dimension) for dimension in dimensions("droptail", buffer="30p")] == ["limit 3p:300p:log"]
+    assert [str(dimension) for dimension in dimensions("pie", [("limit", "20p:90p:log")])] == [
+        "limit 20p:90p:log"
+    ]
+    names = [dimension.name for dimension in dimensions("pie")]
+    assert names == ["target", "t_update", "alpha", "beta"], "tc cannot set max_burst and mark_ecnth"
+    assert "mark_ecnth" in [dimension.name for dimension in dimensions("fq_pie ecn", ecn=False)]
+    assert "mark_ecnth" not in [dimension.name for dimension in dimensions("fq_pie", ecn=False)]
     assert [dimension.choices for dimension in dimensions("red", [], [("gentle", "on,off")])] == [
         ("on", "off")
     ]
@@ -83,7 +92,7 @@ def test_invalid_search_ranges_are_refused(ranges: list[tuple[str, str]], expect
     with pytest.raises(InputError, match=expected):
         dimensions("pie", ranges)
     with pytest.raises(InputError, match="nothing to search"):
-        dimensions("droptail")
+        dimensions("droptail limit 10p", buffer="30p")
 
 
 def test_a_search_is_repeated_from_stored_runs(plan: Tune, tmp_path: Path) -> None:
@@ -142,8 +151,11 @@ def test_no_setting_dominates_one_of_the_front() -> None:
 def test_a_list_is_ranked(short: Scenario, tmp_path: Path) -> None:
     aims = [Objective("mean_delay_s", False), Objective("drop_ratio", False)]
     specs = ["red", "red max_p 0.5", "pie", "droptail"]
-    plan = Tune(short, specs, aims, {}, seeds=3, confirm=2, best=2, rule="rank", baseline="droptail")
+    plan = Tune(
+        short, specs, aims, {}, seeds=3, confirm=2, best=2, rule="rank", baseline="droptail", rank="literal"
+    )
     tuned = tune(plan, tmp_path)
+    assert isinstance(tuned.ranking, Ranking)
     assert set(tuned.ranking.sums) == {"red", "red max_p 0.5", "pie", "droptail"}
     assert len(tuned.chosen) == 2
     assert tuned.comparison.baseline == "droptail"
@@ -219,6 +231,9 @@ PLACE = Place(10_000_000, "100p", 1000.0)
         ("red min_th 12kB ecn ecn_forced drop", "red limit 100000 min 12000 max 36000 avpkt 1000 burst 80 "
                                                 "bandwidth 10000000bit probability 0.1 ecn harddrop"),
         ("choke", "choke limit 100 min 5 max 15 avpkt 1000 burst 48 bandwidth 10000000bit probability 0.1"),
+        ("dualpi2 k 2.4 w_c 0.1 alpha 0.2", "dualpi2 limit 100 target 15ms tupdate 15000us alpha 0.19921875 "
+                                            "beta 3 coupling_factor 2 step_thresh 800us "
+                                            "classic_protection 10 drop_on_overload"),
         ("sfb", "sfb limit 100 target 20 max 25 increment 0.0010071 decrement 0.000167849 rehash 600000 "
                 "db 60000 penalty_rate 10 penalty_burst 20"),
     ],
@@ -240,6 +255,8 @@ def test_the_tc_command(spec: str, words: str, program: Callable[[str], str]) ->
         *words.split(),
     ]
     said = subprocess.run(alone, capture_output=True, text=True, check=False).stderr.strip()
+    if said.startswith(f'Unknown qdisc "{words.split()[0]}"'):
+        pytest.skip("this tc is older than the queue")
     assert said in ("", "Error: Specified qdisc kind is unknown.") or "seems to be too large" in said
 
 
@@ -254,6 +271,17 @@ def test_options_that_tc_lacks_are_listed() -> None:
     assert tc_line("red wait", PLACE).notes[-1] == "Linux's red has no wait (here: True)"  # type: ignore[union-attr]
 
 
+def test_what_runs_in_a_search_is_what_tc_accepts(plan: Tune) -> None:
+    for trial in tune(plan).trials[1:]:
+        assert accepted(trial.spec, PLACE) == trial.spec
+        assert math.log2(float(Spec(trial.spec).values["w_q"])).is_integer()
+    assert accepted("pie alpha 0.0777 target 1234567ns limit 30kB", PLACE) == (
+        "pie target 1.235ms alpha 0.0625 limit 30p"
+    )
+    assert accepted("red gentle off w_q 0.0012", PLACE) == "red w_q 0.0009765625 gentle off"
+    assert accepted("raqm", PLACE) == "raqm"
+
+
 def test_the_burst_gives_the_weight() -> None:
     """tc computes the largest 2^-n with burst + 1 - min <= (1 - (1 - w)^burst) / w."""
     for weight, packets in ((0.5, 5.0), (0.02, 5.0), (0.002, 12.0), (0.0003, 2.0), (0.002, 50.0)):
@@ -265,7 +293,7 @@ def test_the_burst_gives_the_weight() -> None:
 
 
 def test_table_2_of_the_avqred_paper(cli: Cli) -> None:
-    words = ["tune", RANK / "avqred2007_table2.csv", "--weight", "printed", "--sums", "g", "--places", "h"]
+    words = ["tune", RANK / "avqred2007_table2.csv", "--rank", "printed", "--sums", "g", "--places", "h"]
     words += [word for aim in AIMS for word in ("--metric", aim)]
     told = json.loads(cli(*words, "--ties", RANK / "avqred2007_ties.toml", "--best", 3, "--json").stdout)
     assert told["beside"] == {"g": [], "h": []}
@@ -341,7 +369,15 @@ def test_the_command_prints_the_settings(cli: Cli, small_file: Path, tmp_path: P
         (["--trials", "1"], "trials = 1 is out of range"),
         (["--ties", "x.toml"], "ties is for a table"),
         (["--by", "rank", "-L", "queue.limit", "5p,6p"], "queue.limit is not a parameter"),
-        (["--weight", "heavy"], "weight: 'heavy' is not a weight"),
+        (["--rank", "signifcance"], "rank: 'signifcance' is not a rule (did you mean significance?)"),
+        (["--metric", "delay"], "'delay' is not a metric (did you mean mean_delay_s?)"),
+        (["--metric", "utilization:0"], "metric utilization has the weight 0; allowed: a number above 0"),
+        (["--require", "p99_dealy <= 20ms"], "did you mean p99_delay_s"),
+        (["--require", "utilization = 99%"], "is not a requirement"),
+        (["--require", "p99_delay <= 20"], "--require p99_delay_s = '20' "),
+        (["--require", "utilization >= much"], "is not a value of utilization; allowed: a share"),
+        (["--rank", "literal", "--require", "utilization >= 99%"], "rank = literal has no weights or"),
+        (["--aqm", "pie", "-P", "target", "1:50"], "target = '1:50' lacks a unit; allowed: like 1ms:50ms"),
     ],
 )
 def test_invalid_tuning_options_are_refused(

@@ -2,7 +2,8 @@
 
 Units are Linux's own: RED counts bytes, PIE's gains are sixteenths, SFB's times are milliseconds, and RED's
 weight follows from the allowed burst (``w_q`` = 2^-n). Options that tc does not support are listed, never
-dropped silently. Source: the usage texts and parsers of iproute2's ``tc``, and the schema's names for them.
+dropped silently. `accepted` returns the spec of the queue that the command really configures. Source: the
+usage texts and parsers of iproute2's ``tc``, and the schema's names for them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 from sojourn import _core
 from sojourn.algorithms.builtin import parameters
-from sojourn.spec.aqm_spec import Spec
+from sojourn.spec.aqm_spec import Spec, canonical
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Line:
 
     words: list[str]
     notes: list[str] = field(default_factory=list)
+    #: The parameters that it sets, with the values that ``tc`` accepts.
+    values: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return " ".join(["tc qdisc replace dev DEV root", *self.words])
@@ -74,7 +77,49 @@ def tc_line(spec: str, place: Place) -> Line | None:
     setting = _Setting(parsed, place)
     line = writer(setting)
     line.notes += setting.unsupported()
+    line.values = setting.rounded
     return line
+
+
+def accepted(spec: str, place: Place) -> str:
+    """Return the spec with the values that ``tc`` accepts.
+
+    Parameters that the spec does not set keep their defaults, and those that ``tc`` lacks keep their values;
+    the notes of `tc_line` name both. If Linux has no such queue, the spec is unchanged.
+
+    Examples
+    --------
+    >>> accepted("pie target 12.3456ms alpha 0.0777", Place(10_000_000, "100p", 1000.0))
+    'pie target 12345.6us alpha 0.0625'
+    """
+    parsed, line = Spec(spec), tc_line(spec, place)
+    if line is None:
+        return parsed
+    words = [parsed.name]
+    for name, value in parsed.values.items():
+        own = ("on" if value else "off") if isinstance(value, bool) else str(value)
+        words += [name, line.values.get(name, own)]
+    if parsed.limit is not None:
+        words += ["limit", line.values.get("limit", parsed.limit)]
+    if parsed.overflow is not None:
+        words += ["overflow", parsed.overflow]
+    return canonical(" ".join(words))
+
+
+def settable(name: str) -> set[str] | None:
+    """Return the parameters of an algorithm that ``tc`` can set, or None if Linux has no such queue.
+
+    Examples
+    --------
+    >>> sorted(settable("codel"))
+    ['ecn', 'interval', 'target']
+    """
+    writer = _WRITERS.get(name)
+    if writer is None:
+        return None
+    setting = _Setting(Spec(name), Place(10_000_000, "100p", 1000.0))
+    writer(setting)
+    return setting.used
 
 
 class _Setting:
@@ -85,6 +130,7 @@ class _Setting:
         self.limit = spec.limit or place.limit
         self.schema = {one["name"]: one for one in parameters(self.name)}
         self.used: set[str] = set()
+        self.rounded: dict[str, str] = {}
 
     def word(self, name: str) -> str | None:
         """Return a parameter as text; None if it is derived."""
@@ -101,7 +147,14 @@ class _Setting:
 
     def time(self, name: str) -> str:
         ns = _core.parse_unit("span", self.word(name) or "0s")
-        return f"{ns / 1e6:g}ms" if ns % 1_000_000 == 0 or ns >= 10_000_000 else f"{ns / 1e3:.0f}us"
+        text = f"{ns / 1e6:g}ms" if ns % 1_000_000 == 0 or ns >= 10_000_000 else f"{ns / 1e3:.0f}us"
+        return self.accept(name, text)
+
+    def accept(self, name: str, written: str, value: str | None = None) -> str:
+        """Record the value that ``tc`` accepts for a parameter; return the word for ``tc``."""
+        self.used.add(name)
+        self.rounded[name] = written if value is None else value
+        return written
 
     def size(self, name: str, otherwise: float = math.nan) -> float:
         """Return a queue length in bytes; `otherwise` if it is derived."""
@@ -115,6 +168,12 @@ class _Setting:
     def packets(self, word: str) -> int:
         value, unit = _core.parse_unit("size", word)
         return max(1, round(float(value) / (1.0 if unit == "p" else self.place.packet)))
+
+    def limit_packets(self) -> str:
+        """Return the limit in packets."""
+        count = self.packets(self.limit)
+        self.rounded["limit"] = f"{count}p"
+        return str(count)
 
     @property
     def ecn(self) -> bool:
@@ -135,12 +194,16 @@ def _red_words(s: _Setting, counted: Callable[[float], int]) -> tuple[list[str],
     packet = round(s.size("mean_packet", s.place.packet))
     low = s.size("min_th")
     high = s.size("max_th", 3 * low)
-    s.used.update(("max_packet", "w_q"))
+    s.used.add("max_packet")
     weight = s.number("w_q")
     burst, shift = burst_for(weight, low / packet)
-    notes = [f"w_q {weight:g} becomes 2^-{shift} = {2.0**-shift:.3g}, the nearest value that tc accepts"]
+    s.accept("w_q", f"{2.0**-shift:.12g}")
+    notes = []
+    if weight != 2.0**-shift:
+        notes = [f"w_q {weight:g} becomes 2^-{shift} = {2.0**-shift:.3g}, the nearest value that tc accepts"]
     words = ["min", str(counted(low)), "max", str(counted(high)), "avpkt", str(packet), "burst", str(burst)]
-    words += ["bandwidth", f"{s.place.rate}bit", "probability", f"{s.number('max_p'):g}"]
+    words += ["bandwidth", f"{s.place.rate}bit"]
+    words += ["probability", s.accept("max_p", f"{s.number('max_p'):g}")]
     return words + (["ecn"] if s.ecn else []), notes
 
 
@@ -185,16 +248,19 @@ def _red(s: _Setting) -> Line:
 def _choke(s: _Setting) -> Line:
     words, notes = _red_words(s, lambda size: max(1, round(size / s.place.packet)))
     s.used.add("ecn_forced")
-    return Line(["choke", "limit", str(s.packets(s.limit)), *words], notes)
+    return Line(["choke", "limit", s.limit_packets(), *words], notes)
 
 
 def _pie(s: _Setting) -> Line:
-    words = ["pie", "limit", str(s.packets(s.limit)), *_pie_words(s), "ecn" if s.ecn else "noecn"]
+    words = ["pie", "limit", s.limit_packets(), *_pie_words(s), "ecn" if s.ecn else "noecn"]
     return Line(words + _estimator(s), _gains(s))
 
 
 def _pie_words(s: _Setting) -> list[str]:
-    gains = [str(_sixteenths(s.number(name))) for name in ("alpha", "beta")]
+    gains = []
+    for name in ("alpha", "beta"):
+        count = _sixteenths(s.number(name))
+        gains.append(s.accept(name, str(count), f"{count / 16:g}"))
     return ["target", s.time("target"), "tupdate", s.time("t_update"), "alpha", gains[0], "beta", gains[1]]
 
 
@@ -215,13 +281,14 @@ def _estimator(s: _Setting) -> list[str]:
 
 
 def _codel(s: _Setting) -> Line:
-    words = ["limit", str(s.packets(s.limit)), "target", s.time("target"), "interval", s.time("interval")]
+    words = ["limit", s.limit_packets(), "target", s.time("target"), "interval", s.time("interval")]
     return Line(["codel", *words, "ecn" if s.ecn else "noecn"])
 
 
 def _fair(s: _Setting) -> list[str]:
-    quantum, memory = (str(round(s.size(name))) for name in ("quantum", "memory"))
-    limit = str(s.packets(s.limit))
+    sizes = {name: str(round(s.size(name))) for name in ("quantum", "memory")}
+    quantum, memory = (s.accept(name, size, f"{size}B") for name, size in sizes.items())
+    limit = s.limit_packets()
     return ["limit", limit, "flows", s.word("flows") or "", "quantum", quantum, "memory_limit", memory]
 
 
@@ -232,25 +299,71 @@ def _fq_codel(s: _Setting) -> Line:
 
 
 def _fq_pie(s: _Setting) -> Line:
-    percent = ["ecn_prob", f"{100 * s.number('mark_ecnth'):.0f}"]
-    words = [*_fair(s), *_pie_words(s), *percent, "ecn" if s.ecn else "noecn", *_estimator(s)]
+    percent = round(100 * s.number("mark_ecnth"))
+    probability = ["ecn_prob", s.accept("mark_ecnth", str(percent), f"{percent / 100:g}")]
+    words = [*_fair(s), *_pie_words(s), *probability, "ecn" if s.ecn else "noecn", *_estimator(s)]
     return Line(["fq_pie", *words], _gains(s))
 
 
 def _sfb(s: _Setting) -> Line:
     s.used.add("ecn")
-    words = ["limit", str(s.packets(s.limit))]
-    words += ["target", str(s.packets(s.word("bin_size") or "")), "max", str(s.packets(s.word("max") or ""))]
-    words += ["increment", f"{s.number('d1'):.6g}", "decrement", f"{s.number('d2'):.6g}"]
-    words += ["rehash", f"{s.milliseconds('rehash'):.0f}", "db", f"{s.milliseconds('warmup'):.0f}"]
-    words += ["penalty_rate", f"{s.number('penalty_rate'):.0f}"]
-    return Line(["sfb", *words, "penalty_burst", str(s.packets(s.word("penalty_burst") or ""))])
+
+    def packets(name: str) -> str:
+        count = s.packets(s.word(name) or "")
+        return s.accept(name, str(count), f"{count}p")
+
+    def milliseconds(name: str) -> str:
+        count = round(s.milliseconds(name))
+        return s.accept(name, str(count), f"{count}ms")
+
+    words = ["limit", s.limit_packets(), "target", packets("bin_size"), "max", packets("max")]
+    for option, name in (("increment", "d1"), ("decrement", "d2")):
+        words += [option, s.accept(name, f"{s.number(name):.6g}")]
+    words += ["rehash", milliseconds("rehash"), "db", milliseconds("warmup")]
+    words += ["penalty_rate", s.accept("penalty_rate", f"{s.number('penalty_rate'):.0f}")]
+    return Line(["sfb", *words, "penalty_burst", packets("penalty_burst")])
+
+
+def _dualpi2(s: _Setting) -> Line:
+    """Return the arguments for ``sch_dualpi2``: gains in 256ths, the share of C in per cent, a step for L."""
+    period = s.time("t_update") if s.word("t_update") else s.accept("t_update", _period(s))
+    words = ["dualpi2", "limit", s.limit_packets(), "target", s.time("target"), "tupdate", period]
+    rtt, seconds = s.milliseconds("rtt_max") / 1e3, _core.parse_unit("span", period) / 1e9
+    derived = {"alpha": 0.1 * seconds / rtt**2, "beta": 0.3 / rtt}
+    notes = []
+    for name, value in derived.items():
+        wanted = float(s.word(name) or value)
+        gain = min(255.0, round(256 * wanted) / 256)
+        words += [name, s.accept(name, f"{gain:.10g}")]
+        if not math.isclose(gain, wanted, rel_tol=1e-3):
+            notes.append(f"{name} {wanted:g} becomes {gain:g} (256ths, 255 at most)")
+    factor, share = s.number("k"), s.number("w_c")
+    words += ["coupling_factor", s.accept("k", str(round(factor)))]
+    words += ["step_thresh", s.time("min_th")]
+    percent = max(1, round(100 * share))
+    words += ["classic_protection", s.accept("w_c", str(percent), f"{percent / 100:g}")]
+    words.append("overflow" if s.word("overload") == "cap" else "drop_on_overload")
+    if factor != round(factor):
+        notes.append(f"k {factor:g} becomes {round(factor)} (a whole number)")
+    if 100 * share != percent:
+        notes.append(f"w_c {share:g} becomes {percent / 100:g} (per cent)")
+    if (span := s.word("range")) and _core.parse_unit("span", span) > 0:
+        notes.append(f"range {span} becomes 0s: Linux marks L by a step")
+    s.accept("range", "0s")
+    s.used.add("rtt_max")
+    return Line(words, [*notes, "dualpi2 needs Linux 6.17 and iproute2 6.17, or newer"])
+
+
+def _period(s: _Setting) -> str:
+    """Return the default ``t_update``: the smaller of target and rtt_max / 3 (RFC 9332, appendix A.1)."""
+    milliseconds = min(s.milliseconds("target"), s.milliseconds("rtt_max") / 3)
+    return f"{1e3 * milliseconds:.0f}us"
 
 
 def _droptail(s: _Setting) -> Line:
     if s.limit.endswith("B"):
         return Line(["bfifo", "limit", str(round(s.bytes(s.limit)))])
-    return Line(["pfifo", "limit", str(s.packets(s.limit))])
+    return Line(["pfifo", "limit", s.limit_packets()])
 
 
 _WRITERS: dict[str, Callable[[_Setting], Line]] = {
@@ -262,4 +375,5 @@ _WRITERS: dict[str, Callable[[_Setting], Line]] = {
     "fq_codel": _fq_codel,
     "fq_pie": _fq_pie,
     "sfb": _sfb,
+    "dualpi2": _dualpi2,
 }

@@ -33,6 +33,7 @@ COMMANDS = {
     "compare-worlds": ("compare_worlds", "compare_worlds"),
     "sweep": ("sweep", "sweep"),
     "tune": ("tune", "tune"),
+    "advise": ("advise", "advise"),
     "stability": ("stability", "stability"),
     "design": ("stability", "design"),
     "reproduce": ("reproduce", "reproduce"),

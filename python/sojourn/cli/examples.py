@@ -25,7 +25,11 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "tune": (
         "sojourn tune home.toml --aqm codel",
-        'sojourn tune home.toml --aqm "pie" -P "target 5ms:50ms:log" --trials 20',
+        'sojourn tune home.toml --aqm pie -P "target 5ms:50ms:log" --require "utilization >= 99%"',
+    ),
+    "advise": (
+        "sojourn advise --down 100mbit --up 20mbit",
+        "sojourn advise --down 50mbit --up 10mbit --rtt 20ms --use calls,games --nic eth1 --out mylink",
     ),
     "stability": (
         "sojourn stability pie --flows 10 --rate 50Mbit/s --rtt 40ms",

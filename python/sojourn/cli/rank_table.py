@@ -8,6 +8,7 @@ from typing import Any
 
 from sojourn.cli.output import Column, Stored, Table
 from sojourn.metrics import display, label
+from sojourn.study.significance import Standings
 from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
 from sojourn.study.tune.ranking import Ranking
 
@@ -53,6 +54,64 @@ def ranking_table(ranking: Ranking, is_of_runs: bool) -> Table:
     return Table("ranking", f"Ranked by the sum of {WEIGHTS[ranking.weight]}; the lowest wins", columns, rows)
 
 
+@dataclass(frozen=True)
+class Standing(Column):
+    """A column of means, each with its wins and losses: ``KEY``, ``KEY_wins`` and ``KEY_losses``."""
+
+    def text(self, value: tuple[float, int, int]) -> str:
+        """Return ``value (+wins -losses)``."""
+        return f"{value[0] * self.display.factor:.5g} (+{value[1]} -{value[2]})"
+
+    def store(self, values: Sequence[tuple[float, int, int]]) -> Stored:
+        """Return means, wins and losses."""
+        wins, losses = f"{self.key}_wins", f"{self.key}_losses"
+        means = {self.key: [mean for mean, _, _ in values]}
+        return means | {wins: [won for _, won, _ in values], losses: [lost for _, _, lost in values]}
+
+
+def standings_table(standings: Standings) -> Table:
+    """Return the settings, best first, with means, wins, losses and score."""
+    columns = [Column("setting", "")]
+    for aim in standings.aims:
+        arrow = "↑" if aim.higher else "↓"
+        times = "" if aim.weight == 1 else f" x{aim.weight:g}"
+        columns.append(Standing(aim.metric, f"{label(aim.metric)} {arrow}{times}", display(aim.metric)))
+    missing = any(standings.missed(name) for name in standings.order)
+    if missing:
+        columns.append(Column("misses", "misses"))
+    columns += [Column("score", "score"), Column("place", "place")]
+    rows = []
+    for name in standings.order:
+        row: list[object] = [name]
+        for aim in standings.aims:
+            row.append((standings.mean(name, aim.metric), *standings.records[name][aim.metric]))
+        if missing:
+            row.append("; ".join(map(str, standings.missed(name))) or "none")
+        rows.append([*row, standings.scores[name], standings.places[name]])
+    return Table(
+        "ranking", "Ranked by significant wins minus losses against the other settings", columns, rows
+    )
+
+
+def standings_json(standings: Standings, best: int) -> dict[str, Any]:
+    """Return the order of the settings as the object of ``--json``."""
+    return {
+        "rule": "significance",
+        "best": standings.order[:best],
+        "settings": [
+            {
+                "setting": name,
+                "wins": {metric: won for metric, (won, _) in standings.records[name].items()},
+                "losses": {metric: lost for metric, (_, lost) in standings.records[name].items()},
+                "misses": [str(one) for one in standings.missed(name)],
+                "score": standings.scores[name],
+                "place": standings.places[name],
+            }
+            for name in standings.order
+        ],
+    }
+
+
 def notes(ranking: Ranking, best: int, sums: str | None = None, places: str | None = None) -> list[str]:
     """Return the best settings, the ties, and the differences from published columns, one line each."""
     found = [f"best: {', '.join(ranking.order[:best])}"]
@@ -78,7 +137,7 @@ def ranking_json(ranking: Ranking, best: int, sums: str | None, places: str | No
         if column is not None
     }
     return {
-        "weight": ranking.weight,
+        "rule": ranking.weight,
         "best": ranking.order[:best],
         "settings": [
             {

@@ -39,7 +39,9 @@ OneRtt = Annotated[
 #: Labels of the axes of a map.
 AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
 #: Points of a map at which the loop has no equilibrium, by the key of the JSON.
-NO_POINT = "no rest"  # words: quoted
+NO_POINT = "no operating point"
+#: Below this phase margin, in degrees, a stable loop rings (docs/fluid.md).
+RINGS = 60.0
 
 
 def _packets(name: str, words: str) -> Any:
@@ -111,6 +113,7 @@ def _emit(title: str, found: dict[str, Any], json: bool, export: list[Path] | No
         "phase margin": ("phase_margin_degrees", "phase margin", "degrees"),
         "delay margin s": ("delay_margin_s", "delay margin", "s"),
         "crossover rad/s": ("crossover_rad_per_s", "crossover", "rad/s"),
+        "stable, but rings": ("rings", "stable, but rings", ""),
         NO_POINT: ("no_operating_point", "no operating point", ""),
     }
     columns = []
@@ -119,6 +122,23 @@ def _emit(title: str, found: dict[str, Any], json: bool, export: list[Path] | No
         columns.append(Column(key, label, Scale(1.0, unit), 6 if "spec" in found else 4))
     table = Table("margins", title, columns, [tuple(found.values())], keys=0, turned=True)
     emit(Output(title, [table], found), json, export)
+
+
+def _behaviour(stable: bool, phase: float | None, has_point: bool) -> str:
+    """Return what the margins mean.
+
+    Examples
+    --------
+    >>> _behaviour(True, 9.0, True)
+    'stable, but rings: the phase margin is below 60 degrees'
+    """
+    if not has_point:
+        return f"{NO_POINT}: no queue length gives the signals that keep the flows at the rate of the link"
+    if not stable:
+        return "oscillates: the loop is unstable"
+    if phase is not None and phase < RINGS:
+        return f"stable, but rings: the phase margin is below {RINGS:g} degrees"
+    return "stable"
 
 
 def _number(kind: str, word: str, option: str) -> float:
@@ -171,14 +191,16 @@ def _point(
     def plain(value: Any) -> float | None:
         return float(value[0]) if math.isfinite(value[0]) else None
 
+    phase, has_point = plain(near.phase), math.isfinite(found.q[0])
     return {
-        "stable": bool(near.stable[0]),
+        "stable": bool(near.stable[0]) if has_point else None,
+        "behaviour": _behaviour(bool(near.stable[0]), phase, has_point),
         "queue p": plain(found.q),
         "p": plain(found.p),
         "window p": plain(found.window),
         "rtt s": plain(found.rtt),
         "gain margin": plain(near.gain),
-        "phase margin": plain(near.phase),
+        "phase margin": phase,
         "delay margin s": plain(near.delay),
         "crossover rad/s": plain(near.crossover),
     }
@@ -222,6 +244,7 @@ def _map(
     return {
         "points": points * points,
         "stable": int(near.stable.sum()),
+        "stable, but rings": int((near.stable & (near.phase < RINGS)).sum()),
         NO_POINT: int(np.isnan(found.q).sum()),
         "map": str(out),
     }

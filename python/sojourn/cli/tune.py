@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +33,7 @@ from sojourn.cli.options import (
     scenario_file,
 )
 from sojourn.cli.output import Output
-from sojourn.cli.rank_table import notes, ranking_json, ranking_table
+from sojourn.cli.rank_table import notes, ranking_json, ranking_table, standings_json, standings_table
 from sojourn.cli.run import write_report
 from sojourn.cli.sweep import pair, specs_of
 from sojourn.errors import InputError
@@ -43,10 +44,11 @@ from sojourn.spec.aqm_spec import Spec, canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import Scenario, load
 from sojourn.study.axes import cells, listed, spaced
-from sojourn.study.compare import check_metric
+from sojourn.study.compare import resolve_metric
+from sojourn.study.significance import Requirement, Standings
 from sojourn.study.tune.advice import findings, line, sentences
-from sojourn.study.tune.model import AIMS, CONFIRM, Tune, Tuned
-from sojourn.study.tune.ranking import Objective, Ranking, read_table, read_ties
+from sojourn.study.tune.model import AIMS, CONFIRM, SIGNIFICANCE, Tune, Tuned
+from sojourn.study.tune.ranking import Objective, Ranking, read_table, read_ties, weighted
 from sojourn.study.tune.run import tune as run_tune
 from sojourn.study.tune.search_space import dimensions
 
@@ -68,7 +70,7 @@ def tune(
         list[str] | None,
         typer.Option(
             "--metric",
-            metavar="NAME[:higher|lower]",
+            metavar="NAME[:higher|lower][:WEIGHT]",
             help="Objective; repeatable [default: mean_delay_s, drop_ratio, utilization].",
             show_default=False,
         ),
@@ -93,14 +95,26 @@ def tune(
         int, typer.Option("--best", metavar="N", help="Number of best settings to validate.")
     ] = 1,
     baseline: Baseline = None,
-    weight: Annotated[
-        str,
+    require: Annotated[
+        list[str] | None,
         typer.Option(
-            "--weight",
-            metavar="W",
-            help="Weight of a rank: literal (2^rank), or printed (0, 2, 4, 6, 8, 2^(rank - 2)).",
+            "--require",
+            metavar="LIMIT",
+            help="Requirement, like 'utilization >= 99%' or 'p99_delay <= 20ms'; repeatable.",
+            show_default=False,
         ),
-    ] = "literal",
+    ] = None,
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            "--rank",
+            metavar="RULE",
+            help="Order of the settings: significance (wins minus losses), or the sum of rank weights: "
+            "literal (2^rank) or printed (0, 2, 4, 6, 8, 2^(rank - 2)) [default: significance; of a table: "
+            "literal].",
+            show_default=False,
+        ),
+    ] = None,
     ties: Annotated[
         Path | None,
         typer.Option(
@@ -148,8 +162,10 @@ def tune(
                 raise InputError(
                     str(file), f"is a table: no simulation runs, so {name} has no effect", "a scenario"
                 )
+        if require:
+            raise InputError("--require", "is for a scenario, not for a table", "only rows that meet it")
         wanted = [Objective.parse(one) for one in metric or ()]
-        _rank_table(file, wanted, weight, ties, best, sums, places, json, export)
+        _rank_table(file, wanted, rank or "literal", ties, best, sums, places, json, export)
         return
     for option, value in (("ties", ties), ("sums", sums), ("places", places)):
         if value is not None:
@@ -157,10 +173,13 @@ def tune(
 
     permit_code(allow_code, aqm, [baseline or ""], specs_of(lists))
     scenario = load(file)
-    aims = [Objective.parse(one) for one in metric or AIMS]
-    plan = _plan(scenario, aqm or [], aims, ranges or [], lists or [], by)
+    aims = [weighted(_resolved(scenario, "metric", one)) for one in metric or AIMS]
+    objectives = [one for one, _ in aims]
+    requirements = [Requirement.parse(_resolved(scenario, "--require", one)) for one in require or ()]
+    plan = _plan(scenario, aqm or [], objectives, ranges or [], lists or [], by)
     numbers = {"trials": trials, "seeds": seeds, "seed_from": seed_from, "confirm": confirm, "best": best}
-    plan = _with(plan, baseline, weight=weight, sampler_seed=sampler_seed, **numbers)
+    rules = {"rank": rank or SIGNIFICANCE, "weights": [one for _, one in aims], "requirements": requirements}
+    plan = _with(plan, baseline, sampler_seed=sampler_seed, **rules, **numbers)
     folder = out if out is not None else plan.default_directory
     note_memory(points(scenario, plan.aqms, [seed_from]), workers, verbose=True)
     if retry_failed:
@@ -178,15 +197,15 @@ def tune(
 def _plan(
     scenario: Scenario, aqms: list[str], aims: list[Objective], ranges: list[str], lists: list[str], by: str
 ) -> Tune:
-    for aim in aims:
-        check_metric(scenario, "metric", aim.metric)
     specs = list(dict.fromkeys(canonical(one) for one in aqms))
     specs = specs or [canonical(queues(scenario)[measured(scenario)].aqm)]
     require_permission(points(scenario, specs, [1]))
     if by != "rank":
         spans = [pair(one) if " " in one.strip() or "=" in one else (one.strip(), "") for one in ranges]
         values = [pair(one) for one in lists]
-        return Tune(scenario, specs, aims, {spec: dimensions(spec, spans, values) for spec in specs}, rule=by)
+        queue = queues(scenario)[measured(scenario)]
+        spaces = {str(one): dimensions(one, spans, values, queue.limit, bool(queue.ecn)) for one in specs}
+        return Tune(scenario, specs, aims, spaces, rule=by)
     axes = []
     for text, make in [*((one, spaced) for one in ranges), *((one, listed) for one in lists)]:
         key, values_ = pair(text)
@@ -199,6 +218,12 @@ def _plan(
         axes.append(make(key if key.startswith("aqm") else f"aqm.{key}", values_))
     every = dict.fromkeys(spec for cell in cells(scenario, specs, axes) for spec in cell.specs)
     return Tune(scenario, list(every), aims, {}, baseline=specs[0].split()[0] if axes else specs[0], rule=by)
+
+
+def _resolved(scenario: Scenario, key: str, words: str) -> str:
+    """Return an objective or a requirement with the full name of its metric."""
+    name = re.split(r"[:<>=\s]", words.strip(), maxsplit=1)[0]
+    return resolve_metric(scenario, key, name) + words.strip()[len(name) :]
 
 
 def _parameters(specs: Sequence[Spec]) -> set[str]:
@@ -241,10 +266,14 @@ def of_tuned(tuned: Tuned) -> Output:
     what = (
         "on the Pareto front" if len(tuned.plan.objectives) > 1 and tuned.plan.rule == "search" else "ranked"
     )
-    said = notes(tuned.ranking, tuned.plan.best)
-    said.append(
-        f"settings: {len(tuned.trials)} tried, {stopped} stopped early, {len(tuned.ranking.sums)} {what}"
-    )
+    ranking, best = tuned.ranking, tuned.plan.best
+    if isinstance(ranking, Standings):
+        table, ranked = standings_table(ranking), standings_json(ranking, best)
+        said = [f"best: {', '.join(ranking.order[:best])}"]
+    else:
+        table, ranked = ranking_table(ranking, is_of_runs=True), ranking_json(ranking, best, None, None)
+        said = notes(ranking, best)
+    said.append(f"settings: {len(tuned.trials)} tried, {stopped} stopped early, {len(ranking.order)} {what}")
     recommended = []
     for spec in tuned.chosen:
         written = line(tuned, spec)
@@ -262,10 +291,9 @@ def of_tuned(tuned: Tuned) -> Output:
     data = {
         "plan": tuned.plan.facts(),
         "trials": tuned.table().to_dicts(),
-        "ranking": ranking_json(tuned.ranking, tuned.plan.best, None, None),
+        "ranking": ranked,
         "recommended": recommended,
     }
-    table = ranking_table(tuned.ranking, is_of_runs=True)
     return Output(table.title, [table], data, said)
 
 

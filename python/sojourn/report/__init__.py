@@ -1,6 +1,7 @@
 """Reports: scenario, results and provenance as one HTML file that works offline and prints well."""
 
 from sojourn.format import estimate, interval, number, probability, quantity, with_interval
+from sojourn.report.advised import for_advice
 from sojourn.report.comparison import for_comparison
 from sojourn.report.document import (
     Block,
@@ -35,6 +36,7 @@ __all__ = [
     "Text",
     "Verdicts",
     "estimate",
+    "for_advice",
     "for_comparison",
     "for_results",
     "for_swept",

@@ -9,6 +9,7 @@ from sojourn.format import capitalized
 from sojourn.metrics import display, heading, label
 from sojourn.report.document import Block, Code, Column, Document, Facts, Figure, Section, Table, Text
 from sojourn.report.results import metric_column
+from sojourn.study.significance import RELATIVE, SHARE, Standings
 from sojourn.study.tune.advice import sentences
 from sojourn.study.tune.model import Tuned
 from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
@@ -95,6 +96,8 @@ def _tried(tuned: Tuned) -> list[Block]:
 
 
 def _rule(tuned: Tuned) -> str:
+    if isinstance(tuned.ranking, Standings):
+        return RULE + " ".join(f" Required: {one}." for one in tuned.plan.requirements)
     text = f"Ranked by the sum of {WEIGHTS[tuned.ranking.weight]} over the objectives; the lowest wins."
     if len(tuned.plan.objectives) > 1 and tuned.plan.rule == "search":
         text += " Only settings on the Pareto front are ranked: none of them is better in every objective."
@@ -103,8 +106,41 @@ def _rule(tuned: Tuned) -> str:
     return text
 
 
+#: The rule of `sojourn.study.significance`.
+RULE = (
+    "Each pair of settings is compared on the same seeds. A difference counts if it is significant after "
+    f"Holm\u2019s correction over all pairs and objectives, and at least {100 * SHARE:g} percentage point "
+    f"of a share or {100 * RELATIVE:g} % of another quantity. The score is the weighted number of wins minus "
+    "losses."
+)
+
+
+def _standings(standings: Standings) -> Block:
+    rows = [
+        {
+            "place": standings.places[name],
+            "setting": name,
+            **{
+                f"record_{metric}": f"{won} won, {lost} lost"
+                for metric, (won, lost) in standings.records[name].items()
+            },
+            "score": float(standings.scores[name]),
+        }
+        for name in standings.order
+    ]
+    columns = {
+        "place": Column("place"),
+        "setting": Column("setting", kind="spec"),
+        **{f"record_{one.metric}": Column(label(one.metric), kind="text") for one in standings.aims},
+        "score": Column("score"),
+    }
+    return Table(pl.DataFrame(rows, infer_schema_length=None), "Significant wins and losses", columns)
+
+
 def _ranking(tuned: Tuned) -> Block:
     ranking = tuned.ranking
+    if isinstance(ranking, Standings):
+        return _standings(ranking)
     rows = [
         {
             "place": ranking.places[name],

@@ -512,6 +512,16 @@ def _baseline(specs: Sequence[str], wanted: str | None) -> str:
     return matches[0]
 
 
+def resolve_metric(scenario: Scenario, key: str, name: str) -> str:
+    """Return the full name of a metric; ``p99_delay`` without the unit is ``p99_delay_s``."""
+    group, dot, own = name.rpartition(".")
+    with_unit = [f"{own}_{unit}" for unit in ("s", "bps", "packets", "ratio") if f"{own}_{unit}" in METRICS]
+    if own not in METRICS and len(with_unit) == 1:
+        name = f"{group}{dot}{with_unit[0]}"
+    check_metric(scenario, key, name)
+    return name
+
+
 def check_metric(scenario: Scenario, key: str, name: str) -> None:
     """Raise ``InputError`` if no run of the scenario can have the metric `name`."""
     group, dot, own = name.rpartition(".")

@@ -78,6 +78,10 @@ class Home:
         Whether there are web pages, and a voice call.
     aqm : str
         The algorithm in both directions.
+    reverse_aqm : str
+        The algorithm from the home, if it is another.
+    limit : str
+        Size of the buffer in both directions.
     ecn : bool
         Whether it marks packets.
     variant : str
@@ -94,6 +98,8 @@ class Home:
     aqm: str = "fq_codel"
     ecn: bool = False
     variant: str = "cubic"
+    reverse_aqm: str = ""
+    limit: str = "200ms"
 
 
 def home(wanted: Home, file: str) -> str:
@@ -110,6 +116,7 @@ def home(wanted: Home, file: str) -> str:
         raise InputError("traffic", "is missing", "--flows, --uploads, --web or --call")
     rate, reverse_rate = (canonical_unit("rate", one) for one in (wanted.rate, wanted.reverse_rate))
     rtt, aqm, ecn = canonical_unit("span", wanted.rtt), toml.value(wanted.aqm), toml.value(wanted.ecn)
+    reverse_aqm, limit = toml.value(wanted.reverse_aqm or wanted.aqm), toml.value(wanted.limit)
     parts = [
         f"""\
 # A home link: {rate} down, {reverse_rate} up, base round-trip time {rtt}.
@@ -130,10 +137,10 @@ rate = "{rate}"
 reverse_rate = "{reverse_rate}"
 rtt = "{rtt}"
 access = {{ delays = ["0ms", "1ms", "2ms", "3ms"] }}     # of the servers, one way: round trips differ
-reverse_queue = {{ limit = "200ms", aqm = {aqm}, ecn = {ecn} }}
+reverse_queue = {{ limit = {limit}, aqm = {reverse_aqm}, ecn = {ecn} }}
 
 [queue]                            # of the link towards the home; this queue is measured
-limit = "200ms"                    # at the link's rate; or packets (100p), or bytes (120kB)
+limit = {limit}                    # at the link's rate; or packets (100p), or bytes (120kB)
 aqm = {aqm}
 ecn = {ecn:5}                        # whether packets are marked instead of dropped
 """

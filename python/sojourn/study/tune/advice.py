@@ -92,6 +92,8 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
     against = "" if spec == baseline else f", {spec} against {baseline}"
     said.append(f"validated on {len(fresh)} held-out seeds ({fresh[0]} to {fresh[-1]}){against}:")
     said += [f"  {_finding_text(one)}{'' if one.metric in aims else ' (not an objective)'}" for one in found]
+    for one in plan.requirements:
+        said.append(f"  required: {one}: {one.verdict(results.values(spec, one.metric))}")
     if better and worse:
         said.append(f"Trade-off: {' and '.join(worse)} {'gets' if len(worse) == 1 else 'get'} worse.")
     spec = spec if better else baseline
@@ -100,8 +102,18 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
         said.append(f"Linux has no {spec.split()[0]}.")
     else:
         said.append(f"In Linux: {written}")
+        said.append(f"  ({_interface(results.scenario.measured)})")
         said += [f"  ({note})" for note in written.notes]
     return said
+
+
+def _interface(queue: str) -> str:
+    """Say which interface DEV is; a queue is named ``FROM-TO``."""
+    sender, _, receiver = queue.partition("-")
+    return (
+        f"DEV is the interface of {sender} that sends to {receiver}; for the other direction, or behind "
+        "a faster device, see sojourn advise"
+    )
 
 
 def _others(plan: Tune) -> list[Objective]:

@@ -22,6 +22,7 @@ from sojourn.runner.sealed import Damaged, seal, table
 from sojourn.runner.store import Store
 from sojourn.spec.scenario import load
 from sojourn.study.compare import Comparison
+from sojourn.study.significance import Requirement
 from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
 from sojourn.study.tune.ranking import Objective
 from sojourn.study.tune.search import Trial
@@ -119,13 +120,19 @@ def _tuned(folder: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, A
         latest - fresh + 1,
         facts["best"],
         facts["baseline"],
-        facts["weight"],
+        facts["rank"],
         facts["rule"],
         facts["sampler_seed"],
+        facts["weights"],
+        [Requirement(*one) for one in facts["requirements"]],
     )
     trials = [
         Trial(
-            row["trial"], row["aqm"], {o.metric: row[f"{o.metric}_by_seed"] for o in objectives}, row["state"]
+            row["trial"],
+            row["aqm"],
+            {o.metric: row[f"{o.metric}_by_seed"] for o in objectives},
+            row["state"],
+            {one.metric: row[f"{one.metric}_by_seed"] for one in tune.requirements},
         )
         for row in rows
     ]

@@ -16,7 +16,8 @@ from sojourn.errors import InputError, unknown
 from sojourn.runner.point import digest
 from sojourn.spec.scenario import Scenario
 from sojourn.study.compare import Comparison
-from sojourn.study.tune.ranking import Objective, Ranking
+from sojourn.study.significance import Aim, Requirement, Standings, is_share
+from sojourn.study.tune.ranking import WEIGHTS, Objective, Ranking
 from sojourn.study.tune.search import Trial, front
 from sojourn.study.tune.search_space import Dimension
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 
 RULES = ("search", "rank")
+#: The rule that orders the settings: `sojourn.study.significance`, or the rank rule with its weights.
+SIGNIFICANCE = "significance"
+RANKS = (SIGNIFICANCE, *WEIGHTS)
 AIMS = ("mean_delay_s", "drop_ratio", "utilization")
 CONFIRM = "confirm"
 
@@ -53,8 +57,12 @@ class Tune:
         Number of settings to confirm.
     baseline : str
         The setting that they are compared with.
-    weight : str
-        Weights of ranks: ``literal`` or ``printed``.
+    rank : str
+        What orders the settings: ``significance``, or the rank rule (``literal`` or ``printed``).
+    weights : sequence of float
+        With ``significance``: the weight of each objective; all 1 if empty.
+    requirements : sequence of Requirement
+        Limits that the recommended setting should meet.
     sampler_seed : int
         Seed of the search.
     """
@@ -69,9 +77,11 @@ class Tune:
     confirm: int = 20
     best: int = 1
     baseline: str = ""
-    weight: str = "literal"
+    rank: str = SIGNIFICANCE
     rule: str = "search"
     sampler_seed: int = 1
+    weights: Sequence[float] = ()
+    requirements: Sequence[Requirement] = ()
 
     def __post_init__(self) -> None:
 
@@ -82,6 +92,10 @@ class Tune:
         object.__setattr__(self, "baseline", canonical(self.baseline or self.aqms[0]))
         if self.rule not in RULES:
             raise unknown(self.rule, "a rule", RULES, "by")
+        if self.rank not in RANKS:
+            raise unknown(self.rank, "a rule", RANKS, "rank")
+        if self.rank != SIGNIFICANCE and (self.requirements or any(w != 1 for w in self.weights)):
+            raise InputError("rank", f"= {self.rank} has no weights or requirements", SIGNIFICANCE)
         if self.rule == "rank" and len(self.aqms) < 2:
             raise InputError("aqms", "is one setting: nothing to rank", "several --aqm, or -L, or -P")
         limits = {"trials": (2, 100_000), "seeds": (2, 10_000), "confirm": (2, 100_000), "best": (1, 100)}
@@ -101,9 +115,20 @@ class Tune:
             "fresh_seeds": [self.fresh[0], self.fresh[-1]],
             "best": self.best,
             "baseline": self.baseline,
-            "weight": self.weight,
+            "rank": self.rank,
+            "weights": list(self.weights),
+            "requirements": [list(one) for one in self.requirements],
             "sampler_seed": self.sampler_seed,
         }
+
+    @property
+    def aims(self) -> list[Aim]:
+        """The objectives with their weights."""
+        weights = self.weights or [1.0] * len(self.objectives)
+        return [
+            Aim(metric, higher, weight, is_share(metric))
+            for (metric, higher), weight in zip(self.objectives, weights, strict=True)
+        ]
 
     @property
     def fresh(self) -> range:
@@ -130,7 +155,7 @@ class Tuned:
 
     plan: Tune
     trials: Sequence[Trial]
-    ranking: Ranking
+    ranking: Ranking | Standings
     comparison: Comparison
     directory: Path | None = None
     #: The id of the result (`sojourn.runner.identity`).
@@ -158,16 +183,26 @@ class Tuned:
                 "seeds": len(next(iter(trial.values.values()))),
                 **dict(zip(trial.values, trial.means(), strict=True)),
                 "on_front": trial.spec in self.front,
-                **{f"{name}_by_seed": values for name, values in trial.values.items()},
+                **{f"{name}_by_seed": values for name, values in {**trial.watched, **trial.values}.items()},
             }
             for trial in self.trials
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def choose(plan: Tune, trials: Sequence[Trial]) -> Ranking:
-    """Rank the candidates: the front if a search has several objectives, otherwise all finished trials."""
-    several = len(plan.objectives) > 1 and plan.rule == "search"
-    may = front(trials, plan.objectives) if several else [one for one in trials if one.state == "finished"]
+def choose(plan: Tune, trials: Sequence[Trial]) -> Ranking | Standings:
+    """Order the candidates: the front if a search has several objectives, otherwise all finished trials.
+
+    If there are requirements, only the trials whose means miss the fewest of them are candidates.
+    """
+    may = [one for one in trials if one.state == "finished"]
+    by_seed = {one.spec: {**one.watched, **one.values} for one in may}
+    everything = Standings(by_seed, plan.aims, plan.requirements)
+    misses = {spec: len(everything.missed(spec)) for spec in by_seed}
+    may = [one for one in may if misses[one.spec] == min(misses.values())]
+    if len(plan.objectives) > 1 and plan.rule == "search":
+        may = front(may, plan.objectives)
+    if plan.rank == SIGNIFICANCE:
+        return Standings({one.spec: by_seed[one.spec] for one in may}, plan.aims, plan.requirements)
     values = {one.spec: dict(zip(one.values, one.means(), strict=True)) for one in may}
-    return Ranking(values, plan.objectives, plan.weight)
+    return Ranking(values, plan.objectives, plan.rank)

@@ -53,6 +53,24 @@ class Objective(NamedTuple):
         return cls(name, better == "higher")
 
 
+def weighted(text: str) -> tuple[Objective, float]:
+    """Parse an objective that may end with its weight.
+
+    Examples
+    --------
+    >>> weighted("utilization:3"), weighted("loss_ms:lower:0.5")[1], weighted("mean_delay_s")[1]
+    ((Objective(metric='utilization', higher=True), 3.0), 0.5, 1.0)
+    """
+    name, _, last = text.rpartition(":")
+    try:
+        weight = float(last)
+    except ValueError:
+        return Objective.parse(text), 1.0
+    if not 0 < weight < float("inf"):
+        raise InputError(f"metric {name}", f"has the weight {last}", "a number above 0")
+    return Objective.parse(name), weight
+
+
 class Tie(NamedTuple):
     """Settings that are equal in a metric, better first, and the reason for that order."""
 
@@ -92,7 +110,7 @@ class Ranking:
 
     def __post_init__(self) -> None:
         if self.weight not in WEIGHTS:
-            raise unknown(self.weight, "a weight", WEIGHTS, "weight")
+            raise unknown(self.weight, "a rule", WEIGHTS, "rank")
         if not self.values:
             raise InputError("settings", "are missing: there is nothing to rank")
         known = list(next(iter(self.values.values())))

@@ -1,9 +1,9 @@
 """Tunes an algorithm for a link: tries settings, selects the best, confirms it on held-out seeds.
 
 Settings come from a grid or list (``rank``) or from a search (``search``). With several objectives the search
-gives a Pareto front; the rank rule of the AVQRED paper (`sojourn.study.tune.rank`) selects from it, or from
-the grid. The best of many noisy results is biased by the selection, so the selected settings run again, on
-held-out seeds, together with the baseline.
+gives a Pareto front. Significant differences (`sojourn.study.significance`) or the rank rule of the AVQRED
+paper (`sojourn.study.tune.rank`) select from it, or from the grid. The best of many noisy results is biased
+by the selection, so the selected settings run again, on held-out seeds, together with the baseline.
 """
 
 from __future__ import annotations
@@ -111,6 +111,7 @@ def _searched(plan: Tune, seeds: range, run: Run) -> list[Trial]:
             seeds,
             run,
             plan.sampler_seed,
+            plan.requirements,
         )
         for trial in trials:
             trial.number += len(found)
@@ -123,13 +124,15 @@ def _listed(plan: Tune, seeds: range, run: Run) -> list[Trial]:
     found = []
     for number, spec in enumerate(plan.aqms):
         rows = [metrics[Point(plan.scenario, spec, seed)] for seed in seeds]
-        values = {}
-        for name, _ in plan.objectives:
+        values: dict[str, list[float]] = {}
+        watched: dict[str, list[float]] = {}
+        for name in [o.metric for o in plan.objectives] + [r.metric for r in plan.requirements]:
             known = [row.get(name) for row in rows]
             if any(value is None for value in known):
                 raise InputError(
                     f"metric {name}", f"has no value in some runs of {spec}", "a metric that every run has"
                 )
-            values[name] = [value for value in known if value is not None]
-        found.append(Trial(number, spec, values, "finished"))
+            is_objective = any(name == one.metric for one in plan.objectives)
+            (values if is_objective else watched)[name] = [one for one in known if one is not None]
+        found.append(Trial(number, spec, values, "finished", watched))
     return found

@@ -7,6 +7,8 @@ trials, whose runs are in the store.
 
 A trial stops after half its seeds if a finished trial is better in every objective, by a paired t-test with p
 below 0.1 in each. Weak evidence is enough, since the recommended setting is tested on other seeds.
+
+Sampled settings of an algorithm that Linux has are rounded to the values that ``tc`` accepts before they run.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
+from sojourn.algorithms.tc import Place, accepted
 from sojourn.errors import InputError
 from sojourn.metrics import Metrics
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
 from sojourn.stats import mean, paired
 from sojourn.study.axes import with_parameter
+from sojourn.study.significance import Requirement
 from sojourn.study.tune.ranking import Objective
 from sojourn.study.tune.search_space import Dimension
 
@@ -37,6 +41,10 @@ LEAST_SEEDS = 3
 ERROR = 0.1
 #: Limit of invalid settings (such as thresholds in the wrong order) per trial; they cost no run.
 MOST_INVALID = 20
+#: Attribute of a trial of Optuna: how far it is from each requirement.
+SHORTFALL = "shortfall"
+#: Where values are rounded for ``tc``; the size of a packet converts bytes where ``tc`` counts packets.
+PLACE = Place(10_000_000, "100p", 1500.0)
 
 #: Runs points and returns their metrics.
 Run = Callable[[Sequence[Point]], Mapping[Point, Metrics]]
@@ -50,6 +58,8 @@ class Trial:
     spec: str
     values: dict[str, list[float]] = field(default_factory=dict)
     state: str = "running"
+    #: Values of the metrics that have a requirement.
+    watched: dict[str, list[float]] = field(default_factory=dict)
 
     def means(self) -> tuple[float, ...]:
         """Return the mean of each objective."""
@@ -65,6 +75,7 @@ def search(
     seeds: Sequence[int],
     run: Run,
     sampler_seed: int = 1,
+    requirements: Sequence[Requirement] = (),
 ) -> list[Trial]:
     """Search the settings of one algorithm; the first trial is `spec` itself.
 
@@ -86,13 +97,15 @@ def search(
         Executes runs, or reads them from the store.
     sampler_seed : int
         Seed of the search.
+    requirements : sequence of Requirement
+        Limits that the settings should meet; the sampler prefers settings that do.
 
     Returns
     -------
     list of Trial
         In sampling order; ``state`` is ``finished`` or ``stopped``.
     """
-    study = _study(objectives, sampler_seed)
+    study = _study(objectives, sampler_seed, bool(requirements))
     distributions = {dimension.name: _distribution(dimension) for dimension in dimensions}
     found: list[Trial] = []
     invalid = 0
@@ -111,8 +124,9 @@ def search(
                 study.tell(asked, state=_failed())
             else:
                 group.append((asked, Trial(number, wanted)))
-        _evaluate(scenario, [trial for _, trial in group], found, objectives, seeds, run)
+        _evaluate(scenario, [trial for _, trial in group], found, objectives, seeds, run, requirements)
         for asked, trial in group:
+            asked.set_user_attr(SHORTFALL, [_shortfall(one, trial) for one in requirements])
             # The sampler uses stopped trials, too, with the mean of half the seeds.
             study.tell(asked, trial.means())
         found += [trial for _, trial in group]
@@ -126,6 +140,7 @@ def _evaluate(
     objectives: Sequence[Objective],
     seeds: Sequence[int],
     run: Run,
+    requirements: Sequence[Requirement],
 ) -> None:
     half = max(LEAST_SEEDS, math.ceil(len(seeds) / 2))
     finished = [trial for trial in before if trial.state == "finished"]
@@ -136,10 +151,13 @@ def _evaluate(
             for name, _ in objectives:
                 known = [metrics[points[trial.number, seed]].get(name) for seed in part]
                 trial.values.setdefault(name, []).extend(_numbers(name, trial.spec, known))
+            for name in dict.fromkeys(one.metric for one in requirements):
+                known = [metrics[points[trial.number, seed]].get(name) for seed in part]
+                trial.watched.setdefault(name, []).extend(_numbers(name, trial.spec, known))
         for trial in group:
             if last or len(seeds) <= half:
                 trial.state = "finished"
-            elif any(beats(one, trial, objectives) for one in finished):
+            elif not requirements and any(beats(one, trial, objectives) for one in finished):
                 trial.state = "stopped"
         group = [trial for trial in group if trial.state == "running"]
 
@@ -194,16 +212,27 @@ def _spec(spec: str, dimensions: Sequence[Dimension], values: Mapping[str, Any])
             spec = with_parameter(spec, dimension.name, dimension.text(values[dimension.name]))
     except InputError:
         return None
-    return spec
+    return accepted(spec, PLACE)
 
 
-def _study(objectives: Sequence[Objective], seed: int) -> optuna.Study:
+def _shortfall(requirement: Requirement, trial: Trial) -> float:
+    """Return how far the mean of a trial is from meeting a requirement; at most 0 if it does."""
+    difference = requirement.limit - mean(trial.watched[requirement.metric])
+    return difference if requirement.at_least else -difference
+
+
+def _study(objectives: Sequence[Objective], seed: int, is_limited: bool) -> optuna.Study:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about experimental features of Optuna
-        sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
+        sampler = optuna.samplers.TPESampler(
+            seed=seed,
+            multivariate=True,
+            constant_liar=True,
+            constraints_func=(lambda trial: trial.user_attrs[SHORTFALL]) if is_limited else None,
+        )
         direction = optuna.study.StudyDirection
         directions = [direction.MAXIMIZE if higher else direction.MINIMIZE for _, higher in objectives]
         return optuna.create_study(directions=directions, sampler=sampler)

@@ -2,6 +2,8 @@
 
 A parameter is searched if it is a number, a time or a queue length with a fixed default other than 0.
 Parameters that are derived from the link stay derived, and sizes of packets in bytes belong to the traffic.
+Of an algorithm that Linux has, those that ``tc`` cannot set are not searched; parameters of marking are not
+searched without ECN. An algorithm with nothing else to search has its buffer searched: the ``limit``.
 The range is a tenth to ten times the default, within the bounds of the schema, on a logarithmic scale. ``-P``
 and ``-L`` override it.
 """
@@ -16,12 +18,17 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.algorithms.builtin import parameters
+from sojourn.algorithms.tc import settable
 from sojourn.errors import InputError, unknown
 from sojourn.spec.aqm_spec import Spec
 from sojourn.study.axes import quantity_of, with_parameter
 
 SPAN = 10.0
 _KINDS = ("number", "span", "size")
+#: Parameters without effect if no packet is marked.
+_MARKING = ("mark_ecnth", "p_c_max", "ecn_forced")
+#: The size of the buffer, a parameter of every queue.
+LIMIT = "limit"
 #: Values of a flag in a spec.
 FLAGS = ("on", "off", "true", "false", "yes", "no")
 
@@ -74,7 +81,11 @@ class Dimension:
 
 
 def dimensions(
-    spec: str, ranges: Sequence[tuple[str, str]] = (), lists: Sequence[tuple[str, str]] = ()
+    spec: str,
+    ranges: Sequence[tuple[str, str]] = (),
+    lists: Sequence[tuple[str, str]] = (),
+    buffer: str | None = None,
+    ecn: bool = True,
 ) -> list[Dimension]:
     """Return the search space of an algorithm.
 
@@ -87,19 +98,31 @@ def dimensions(
         the range of the schema.
     lists : sequence of (str, str)
         Parameters with lists of values, ``a,b,c``.
+    buffer : str, optional
+        Limit of the queue in the scenario, like ``100p``: the middle of the default range of ``limit``.
+    ecn : bool
+        Whether the queue of the scenario marks packets.
     """
     parsed = Spec(spec)
     params = {one["name"]: one for one in parameters(parsed.name)}
     if not ranges and not lists:
-        found = [_from_schema(one) for one in params.values() if one["name"] not in parsed.values]
+        can_set = settable(parsed.name)
+        fixed = set(parsed.values) | (set() if parsed.values.get("ecn", ecn) else set(_MARKING))
+        found = [
+            _from_schema(one)
+            for name, one in params.items()
+            if name not in fixed and (can_set is None or name in can_set)
+        ]
         known = [dimension for dimension in found if dimension is not None]
+        if not known and parsed.limit is None and (limit := _buffer(buffer)) is not None:
+            known = [limit]
         if not known:
             raise InputError(f"aqm {spec!r}:", "has nothing to search", "-P PARAMETER LOW:HIGH:log")
         return known
     named: list[Dimension] = []
     for key, text in [*ranges, *lists]:
         name = key.removeprefix("aqm.")
-        if name not in params:
+        if name not in params and name != LIMIT:
             raise unknown(name, f"a parameter of {parsed.name}", params, "-P")
         if any(dimension.name == name for dimension in named):
             raise InputError(name, "is given twice")
@@ -108,14 +131,19 @@ def dimensions(
             if not values:
                 raise InputError(name, "has no values", "values separated by commas")
             for value in values:
-                if params[name]["kind"] == "flag" and value not in FLAGS:
+                if name in params and params[name]["kind"] == "flag" and value not in FLAGS:
                     raise InputError(name, f"= {value!r} is not on or off", "on,off")
                 with_parameter(spec, name, value)  # reject an invalid value before any trial
             named.append(Dimension(name, choices=values))
             continue
-        dimension = _parsed(name, text) if text else _from_schema(params[name])
+        if text:
+            dimension: Dimension | None = _parsed(name, text)
+        else:
+            dimension = _buffer(buffer) if name == LIMIT else _from_schema(params[name])
         if dimension is None:
             raise InputError(name, "has no default range", f"-P {name} LOW:HIGH:log, or -L {name} a,b")
+        if text and not dimension.unit:
+            _require_unit(name, text, LIMIT if name == LIMIT else params[name]["kind"])
         named.append(dimension)
     return named
 
@@ -140,6 +168,24 @@ def _parsed(name: str, text: str) -> Dimension:
     if log and a <= 0:
         raise InputError(name, f"= {text!r} has no logarithm", f"LOW above 0, or {low}:{high}:lin")
     return Dimension(name, a, b, unit, log, _whole(unit, a, b))
+
+
+def _require_unit(name: str, text: str, kind: str) -> None:
+    """Refuse a range without unit of a parameter that has one."""
+    unit = {"span": "ms", "limit": "p"}.get(kind)
+    if unit is not None:
+        low, high, *scale = text.split(":")
+        hint = ":".join([f"{low}{unit}", f"{high}{unit}", *scale])
+        raise InputError(name, f"= {text!r} lacks a unit", f"like {hint}")
+
+
+def _buffer(limit: str | None) -> Dimension | None:
+    """Return the default range of the buffer, a tenth to ten times its size in the scenario."""
+    found = None if limit is None else quantity_of(limit)
+    if found is None or found[1] not in ("p", "B"):
+        return None
+    value, unit = found
+    return Dimension(LIMIT, max(1.0, math.floor(value / SPAN)), math.ceil(value * SPAN), unit, True, True)
 
 
 def _whole(unit: str, low: float, high: float) -> bool:
