@@ -103,7 +103,7 @@ def test_the_complete_scenario_of_the_scenarios_page_is_valid():
 
 
 def test_the_readme_commands_exist():
-    (shell,) = [code for code in blocks(ROOT / "README.md", "sh") if "sojourn list" in code]
+    (shell,) = [code for code in blocks(ROOT / "README.md", "sh") if "sojourn compare home" in code]
     commands = re.findall(r"\.venv/bin/sojourn (\w+)", shell)
     assert len(commands) >= 4
     for command in commands:
