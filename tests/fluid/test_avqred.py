@@ -128,7 +128,7 @@ def test_every_claim_gets_its_verdict_under_every_reading(tmp_path):  # type: ig
     ]
     assert rows["AVQ-32"]["verdict"] == "reproduced"
     assert rows["AVQ-32"]["n"] == "10"
-    assert rows["AVQ-34"]["verdict"] == "not reproduced"
+    assert rows["AVQ-34"]["verdict"] == "undecided"  # in short runs less than the smallest effect of interest
     assert "exclude each other" in rows["AVQ-34"]["reason"]
     readings = {one.id for one in equations.readings()}
     said = {one.split(":")[0] for row in rows.values() for one in row["sensitivity"].split("; ") if one}

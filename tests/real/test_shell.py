@@ -379,7 +379,7 @@ def test_a_terminal_shows_a_status_line(tmp_path: Path):
         (["--rate", "20mbit", "--peer", ""], "--peer is empty"),
         (["--rate", "20mbit", "--peer", "no-such-peer -s"], "no-such-peer: command not found"),
         (["--rate", "20mbit", "--peer", "sh -c 'x"], "cannot be read: no closing quotation"),
-        (["--rate", "20mbit", "--out", "/proc/nothing"], "/proc/nothing/leases cannot be written"),
+        (["--rate", "20mbit", "--out", "/proc/nothing"], "/proc/nothing cannot be written"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(cli: Cli, words: list[str], said: str):

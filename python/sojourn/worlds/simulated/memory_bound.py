@@ -83,7 +83,8 @@ def bound(plan_json: str) -> Bound:
     >>> import json
     >>> dumbbell = {"rate": 10**9, "delay": 0, "access": {"rate": 10**9, "delays": [0], "nodes": None},
     ...     "server": {"rate": 10**9, "delays": [0], "nodes": 1}, "queue": {"limit": "100p", "aqm": "red"}}
-    >>> tcp = {"payload": 960, "header": 40, "max_rate": None, "options": {"receiver_window": 100}}
+    >>> options = {"receiver_window": 100, "initial_window": 10}
+    >>> tcp = {"payload": 960, "header": 40, "max_rate": None, "options": options}
     >>> plan = {"trace": {"cwnd": True, "drops": False, "interval": None}, "duration": 600 * 10**9,
     ...     "topology": {"dumbbell": dumbbell}, "traffic": [{"kind": {"tcp": tcp}, "count": 1, "stop": None}]}
     >>> bound(json.dumps(plan)).traces == 5 * 28 * 75_000_000
