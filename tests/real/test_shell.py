@@ -218,9 +218,19 @@ def test_an_ordinary_user_needs_no_privileges(scripts: tuple[str, str], tmp_path
 
 
 @pytest.mark.usefixtures("places")
-def test_a_forwarding_host_translates_addresses(program: Callable[[str], str], tmp_path: Path):
-    """The host is a namespace, too, with a neighbour without a route to the shell's addresses."""
+def test_a_forwarding_host_translates_addresses(
+    program: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The host is a namespace, too, with a neighbour without a route to the shell's addresses.
+
+    A slow nft shows that the program starts when the rule exists. Seen to fail: the rule not waited for.
+    """
     nft = program("nft")
+    slow = tmp_path / "bin/nft"
+    slow.parent.mkdir()
+    slow.write_text(f'#!/bin/sh\n[ "$1" = -i ] && sleep 0.5\nexec {nft} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
     host, beyond = Namespace("host"), Namespace("beyond")
     host.ip(f"link add out type veth peer name in netns /proc/{os.getpid()}/fd/{beyond.fd}")
     host.ip("addr add 10.9.0.1/24 dev out", "link set out up")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from sojourn.worlds.real.tun import Tun, open_tun
 
 #: The device inside; outside they are called ``sojourn0``, ``sojourn1``, ...
 INSIDE = "sojourn"
+#: The longest time in which nft adds a rule.
+LONGEST_NFT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,10 @@ def _take_block(outside: Namespace, far: Tun) -> Block:
 
 
 def _translate(outside: Namespace, block: Block) -> subprocess.Popen[bytes] | None:
-    """Translate addresses from inside to the host's; the kernel removes the rule when the process ends."""
+    """Translate addresses from inside to the host's; the kernel removes the rule when the process ends.
+
+    The rule exists when this returns: the kernel would not translate a connection that began before.
+    """
     if shutil.which("nft") is None or not _forwards(outside):
         return None
     name = "sojourn_" + block.outside.replace(".", "_")
@@ -132,7 +138,21 @@ def _translate(outside: Namespace, block: Block) -> subprocess.Popen[bytes] | No
     assert process.stdin is not None
     process.stdin.write(rules.encode())
     process.stdin.flush()
+    end = time.monotonic() + LONGEST_NFT_S
+    while not _has_table(outside, name):
+        if process.poll() is not None or time.monotonic() > end:
+            process.kill()
+            process.wait()
+            return None
+        time.sleep(0.005)
     return process
+
+
+def _has_table(outside: Namespace, name: str) -> bool:
+    try:
+        return name in outside.run(["nft", "list", "tables"]).stdout
+    except RunFailed:
+        return False
 
 
 def _forwards(outside: Namespace) -> bool:
@@ -152,4 +172,5 @@ def _limits(outside: Namespace, is_host: bool, is_translated: bool) -> list[str]
         return []
     cures = [] if _forwards(outside) else ["sysctl -w net.ipv4.ip_forward=1"]
     cures += [] if shutil.which("nft") else ["installing nft (Debian: nftables)"]
+    cures = cures or ["a kernel with nftables and address translation"]
     return [f"only this host can be reached, no networks beyond it; to enable them: {' and '.join(cures)}"]
