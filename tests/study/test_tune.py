@@ -213,6 +213,10 @@ def test_keeping_the_default_is_an_answer(short: Scenario) -> None:
 PLACE = Place(10_000_000, "100p", 1000.0)
 
 
+#: Queues that Debian 12's tc does not know: their lines are compared with the documentation only.
+NEWER_THAN_TC = {"dualpi2"}
+
+
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
@@ -255,8 +259,9 @@ def test_the_tc_command(spec: str, words: str, program: Callable[[str], str]) ->
         *words.split(),
     ]
     said = subprocess.run(alone, capture_output=True, text=True, check=False).stderr.strip()
-    if said.startswith(f'Unknown qdisc "{words.split()[0]}"'):
-        pytest.skip("this tc is older than the queue")
+    kind = words.split()[0]
+    if kind in NEWER_THAN_TC and said.startswith(f'Unknown qdisc "{kind}"'):
+        return
     assert said in ("", "Error: Specified qdisc kind is unknown.") or "seems to be too large" in said
 
 
