@@ -28,7 +28,7 @@ PACKAGES ?= user
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real costs docs validate \
+.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real costs docs wasm web validate \
 	validate-real audit lock wheelhouse clean
 
 help: ## Show this list
@@ -89,6 +89,16 @@ lint: setup ## Run the quick checks only
 	cd python && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	$(BIN)/mypy
 	$(BIN)/python tools/words.py
+
+# The module belongs to the sources of the core that it was built from, by its name.
+wasm: build ## Build the simulator for web pages (needs the target wasm32-unknown-unknown)
+	cargo build --profile wasm --target wasm32-unknown-unknown --package sojourn-explore --locked
+	@rm -f python/sojourn/explore/engine-*.wasm.gz
+	@gzip -9 --no-name --stdout target/wasm32-unknown-unknown/wasm/sojourn_explore.wasm > \
+		"python/sojourn/explore/engine-$$($(BIN)/python -c 'from sojourn import _core; print(_core.CORE_VERSION)').wasm.gz"
+
+web: ## Check and bundle the scripts of the live page (needs Node.js and npm)
+	cd web && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent build
 
 bench: build setup ## Measure the speed, one line per case, compared with ns-2 if it is installed
 	cargo build --release --locked --package sojourn-sim --examples
