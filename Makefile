@@ -28,6 +28,9 @@ PACKAGES ?= user
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
+# The target of `make wasm`, if it is installed.
+WASM   := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/wasm32-unknown-unknown)
+
 .PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real costs docs wasm web validate \
 	validate-real audit lock wheelhouse clean
 
@@ -39,7 +42,7 @@ demo: build ## Set up, re-run the RAQM paper with short runs, print where the re
 	@echo; echo "Open results/demo/report.html in a browser."
 
 test: ## Set up, then run every check and test except those of docs-check, on all cores
-	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build
+	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build $(if $(WASM),wasm)
 	$(BIN)/pytest -m "not generated" --numprocesses=$(WORKERS) --dist=loadgroup
 
 # Each reader gets FUZZ_CASES inputs, the reader of results directories a hundredth of them. Inputs per second of

@@ -60,7 +60,7 @@ export class Chart {
     const ink = style.getPropertyValue("--muted").trim();
     const grid = { stroke: style.getPropertyValue("--line").trim(), width: 1 };
     const axis = { stroke: ink, grid, ticks: grid, font: "12px sans-serif" };
-    const series: uPlot.Series[] = [{ label: this.isTime ? "time (s)" : "" }];
+    const series: uPlot.Series[] = [{ label: this.isTime ? "time (s)" : "x" }];
     const bands: uPlot.Band[] = [];
     names.forEach((label, i) => {
       const stroke = COLOURS[i % COLOURS.length]!;
@@ -80,7 +80,7 @@ export class Chart {
       cursor: this.isTime ? { sync: { key: sync.key, scales: ["x", null] }, y: false } : { y: false },
       hooks: {
         setScale: [(u, key) => this.isTime && key === "x" && zoomAll(this, u)],
-        draw: this.mark ? [this.mark] : [],
+        draw: [...(this.isTime ? [shadeWarmup] : []), ...(this.mark ? [this.mark] : [])],
       },
     };
   }
@@ -105,6 +105,22 @@ export class Chart {
   private save(title: string): void {
     this.place.querySelector("canvas")?.toBlob((blob) => blob && download(`${title}.png`, blob));
   }
+}
+
+let warmup = 0;
+
+/** Set the time before which nothing is measured, s. */
+export function setWarmup(seconds: number): void {
+  warmup = seconds;
+}
+
+function shadeWarmup(u: uPlot): void {
+  const right = Math.min(u.valToPos(warmup, "x", true), u.bbox.left + u.bbox.width);
+  if (right <= u.bbox.left) return;
+  u.ctx.save();
+  u.ctx.fillStyle = "rgba(128, 128, 128, 0.12)";
+  u.ctx.fillRect(u.bbox.left, u.bbox.top, right - u.bbox.left, u.bbox.height);
+  u.ctx.restore();
 }
 
 function zoomAll(from: Chart, u: uPlot): void {

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { fromAddress, toAddress } from "./address";
-import { Chart, COLOURS, download, named, overSeeds, redrawAll, times } from "./charts";
+import { Chart, COLOURS, download, named, overSeeds, redrawAll, setWarmup, times } from "./charts";
 import { start, type Engine } from "./engine";
 import { button, element, Form } from "./form";
 import { sentence, table } from "./numbers";
@@ -28,7 +28,7 @@ const charts = {
   queue: new Chart("Queue", "packets"),
   throughput: new Chart("Throughput", "Mbit/s", true, (u) => line(u, rateOf(data, planOf(data, state, state.specs[0]!)) / 1e6)),
   drops: new Chart("Drops", "packets/s", true, (u) => points(u)),
-  distribution: new Chart("Packets with at most this delay (ms)", "%", false),
+  distribution: new Chart("Packets with at most a delay of x ms", "%", false),
 };
 const stateCharts: Chart[] = [];
 const windowCharts: Chart[] = [];
@@ -69,6 +69,7 @@ function draw(): void {
   const first = views.map((runs) => runs[0]).filter((one): one is View => one !== undefined);
   if (!first.length) return;
   const x = times(first);
+  setWarmup(first[0]!.window[0]);
   const until = Math.floor(shownUntil() / first[0]!.bin);
   const rows = (pick: (view: View) => number[], factor = 1): (number | null)[][] => [
     x,
@@ -238,7 +239,13 @@ function saved(engine: Engine | null): string {
   return `<!doctype html>${source.replace(/(<script id="data"[^>]*>)[^<]*/, (_, tag: string) => tag + embedded)}`;
 }
 
-// For tests: the plan and the scenario file of the current state.
-Object.assign(window, { sojourn: { planOf: (spec: string) => planOf(data, state, spec), file: () => scenarioFile(data, state) } });
+// For tests, and for scripts on the console: the plan and the scenario file of a state.
+Object.assign(window, {
+  sojourn: {
+    planOf: (spec: string, values?: State["values"]) => planOf(data, values ? { values, specs: [spec] } : state, spec),
+    fileOf: (spec: string, values: State["values"]) => scenarioFile(data, { values, specs: [spec] }),
+    state: () => state,
+  },
+});
 
 void main();

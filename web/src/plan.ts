@@ -21,7 +21,9 @@ export function planOf(data: Data, state: State, spec: string): Plan {
   }
   put(plan, [...data.measured, "aqm"], spec);
   const rates = bottleneck(plan);
-  for (const [path, ns] of limits) put(plan, path, `${Math.max(1, halfEven((ns * rates[0]) / 8e9))}B`);
+  const bytes = (ns: number, rate: number): string => `${Math.max(1, halfEven((ns * rate) / 8e9))}B`;
+  for (const [path, ns] of limits) put(plan, path, bytes(ns, rates[0]));
+  for (const [path, ns] of data.dependent.limits) put(plan, path, bytes(ns, rates[1]));
   for (const path of data.dependent.hosts) put(plan, path, Math.max(1e9, 10 * Math.max(...rates)));
   const name = spec.split(" ")[0];
   const marks = data.algorithms.find((one) => one.name === name)?.ecn ?? false;

@@ -58,7 +58,7 @@ export interface Data {
   plan: Plan;
   measured: Path;
   controls: Control[];
-  dependent: { hosts: Path[]; senders: Path[]; marks: boolean };
+  dependent: { hosts: Path[]; limits: [Path, number][]; senders: Path[]; marks: boolean };
   algorithms: Algorithm[];
   specs: string[];
   digests: Record<string, string>;

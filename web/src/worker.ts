@@ -17,8 +17,10 @@ self.onmessage = async (event: MessageEvent): Promise<void> => {
     return;
   }
   const bytes = new TextEncoder().encode(JSON.stringify(plan));
-  new Uint8Array(simulator.memory.buffer, simulator.request(bytes.length), bytes.length).set(bytes);
+  const place = simulator.request(bytes.length); // may replace the buffer of the memory, as `simulate` may
+  new Uint8Array(simulator.memory.buffer, place, bytes.length).set(bytes);
   const length = simulator.simulate(seed);
-  const text = new TextDecoder().decode(new Uint8Array(simulator.memory.buffer, simulator.answer(), length));
+  const answer = new Uint8Array(simulator.memory.buffer, simulator.answer(), length);
+  const text = new TextDecoder().decode(answer);
   self.postMessage({ job, view: JSON.parse(text) });
 };

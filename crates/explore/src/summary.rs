@@ -3,10 +3,7 @@
 //! They have the names and formulas of `python/sojourn/metrics`; `tests/explore` compares the two.
 
 use serde::Serialize;
-use sojourn_sim::{
-    Plan, QueueRecord, Record,
-    plan::TrafficKind,
-};
+use sojourn_sim::{Plan, QueueRecord, Record, plan::TrafficKind};
 
 /// Metrics of one run; `None` where there is nothing to measure.
 #[derive(Serialize)]
@@ -90,6 +87,7 @@ fn jain(plan: &Plan, record: &Record, rows: &[usize]) -> Option<f64> {
 fn page_time(record: &Record) -> Option<f64> {
     let pages = record.pages.start_ns.iter().zip(&record.pages.end_ns);
     let finished = pages.filter(|(start, end)| **start >= record.window.start.0 && **end != u64::MAX);
-    let (sum, count) = finished.fold((0.0, 0.0), |(sum, n), (start, end)| (sum + (end - start) as f64, n + 1.0));
+    let (sum, count) =
+        finished.fold((0.0, 0.0), |(sum, n), (start, end)| (sum + (end - start) as f64, n + 1.0));
     ratio(sum * 1e-9, count)
 }

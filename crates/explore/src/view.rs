@@ -1,7 +1,7 @@
 //! What the page draws of one run: curves over time, the distribution of delays, flows, numbers.
 //!
-//! Samples are combined into at most [`BINS`] bins of equal length, so that an answer is small whatever the
-//! run's length: means of means, maxima of maxima, sums of counts, the last of states.
+//! Samples are combined into at most [`BINS`] bins of equal length, so that an answer is small for
+//! runs of any length: means of means, maxima of maxima, sums of counts, the last of states.
 
 use crate::summary::Summary;
 use serde::Serialize;

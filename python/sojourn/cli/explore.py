@@ -35,16 +35,12 @@ def explore(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Write the page, which needs no server; do not open it."
-        ),
+        typer.Option("--out", metavar="FILE", help="Write the page, which needs no server; do not open it."),
     ] = None,
     port: Annotated[
         int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port of 127.0.0.1; 0: any.")
     ] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address.")
-    ] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Show a scenario as a live page: move rate, delay, flows or parameters and see the queue at once."""
@@ -63,7 +59,9 @@ def explore(
     try:
         server = pages.Server(html, port)
     except OSError as error:
-        raise InputError("--port", f"= {port} cannot be used: {error.strerror}", "a free port, or 0") from None
+        raise InputError(
+            "--port", f"= {port} cannot be used: {error.strerror}", "a free port, or 0"
+        ) from None
     with server:
         show(server.address)
         note("Ctrl-C stops the server.")

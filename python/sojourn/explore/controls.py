@@ -12,7 +12,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.spec.plan import FORWARD, fastest, queues
+from sojourn.spec.plan import FORWARD, queues
 from sojourn.spec.scenario import Scenario
 from sojourn.spec.schema import Queue, Traffic
 from sojourn.spec.units import number
@@ -77,6 +77,7 @@ def dependent(scenario: Scenario) -> dict[str, Any]:
     """Return what else follows from the controls.
 
     ``hosts``: places of the plan with the rates of hosts' links that are ten times as fast as the bottleneck;
+    ``limits``: places with limits of other queues that are times in the scenario, and these in ns;
     ``senders``: places with the ECN of TCP, which is used if any queue or algorithm marks; ``marks``: whether
     a queue other than the measured one marks.
     """
@@ -94,7 +95,14 @@ def dependent(scenario: Scenario) -> dict[str, Any]:
     senders = [path for path, _ in difference(off, on) if path[: len(where)] != where]
     others = [queue for name, queue in queues(scenario).items() if name != scenario.measured]
     marks = any(queue.ecn or _core.spec_info(str(queue.aqm))["ecn"] for queue in others)
-    return {"hosts": hosts, "senders": senders, "marks": marks}
+    return {"hosts": hosts, "limits": list(_reverse_limit(scenario)), "senders": senders, "marks": marks}
+
+
+def _reverse_limit(scenario: Scenario) -> Iterator[list[Any]]:
+    dumbbell = scenario.dumbbell
+    reverse = dumbbell.reverse_queue if dumbbell else None
+    if reverse is not None and reverse.limit.endswith("s") and scenario.measured == FORWARD:
+        yield [["topology", "dumbbell", "reverse_queue", "limit"], number("span", reverse.limit)]
 
 
 def measured_path(scenario: Scenario) -> Path:
@@ -157,8 +165,7 @@ def _link(scenario: Scenario) -> Iterator[Control]:
     value = number("span", dumbbell.delay or dumbbell.rtt or "0s")
     yield _number(
         key, label, "Propagation delay of the bottleneck, without queues.", "ns",
-        max(value, SECOND // 1000), [[[*top, "delay"], factor]], ["dumbbell", key],
-        ends=(SECOND // 10_000, SECOND),
+        value, [[[*top, "delay"], factor]], ["dumbbell", key], ends=(SECOND // 10_000, SECOND),
     )  # fmt: skip
 
 
@@ -200,7 +207,7 @@ def _variant(scenario: Scenario, i: int, traffic: Traffic) -> Control:
     base = scenario.plan()["traffic"][i]
     options = {}
     toml = [*_file(scenario, traffic), "variant"]
-    plans = {name: _changed(scenario, toml, name).plan()["traffic"][i] for name in names}
+    plans = {name: changed(scenario, toml, name).plan()["traffic"][i] for name in names}
     paths = {tuple(path) for plan in plans.values() for path, _ in difference(base, plan)}
     for name, plan in plans.items():
         options[name] = [[["traffic", i, *path], _at(plan, list(path))] for path in sorted(paths, key=str)]
@@ -222,7 +229,7 @@ def _number(
     ends: tuple[float, float],
 ) -> Control:
     least, most = ends
-    if unit:  # a logarithmic slider around the scenario's own value
+    if unit and value > 0:  # a logarithmic slider around the scenario's own value
         least, most = max(least, value / REACH), min(max(most, value), value * REACH)
     return Control(id, label, doc, "number", value, toml, unit, [least, most], targets)
 
@@ -250,7 +257,7 @@ def _measured(scenario: Scenario) -> tuple[Queue, Path, Path]:
     raise AssertionError(scenario.measured)
 
 
-def _changed(scenario: Scenario, path: Path, value: Any) -> Scenario:
+def changed(scenario: Scenario, path: Path, value: Any) -> Scenario:
     """Return the scenario with one key of the file changed."""
     data = scenario.model_dump(by_alias=True, exclude_none=True)
     at: Any = data
@@ -261,7 +268,7 @@ def _changed(scenario: Scenario, path: Path, value: Any) -> Scenario:
 
 
 def _with_ecn(scenario: Scenario, ecn: bool) -> Scenario:
-    return _changed(scenario, [*_measured(scenario)[2], "ecn"], ecn)
+    return changed(scenario, [*_measured(scenario)[2], "ecn"], ecn)
 
 
 def _at(tree: Any, path: Path) -> Any:

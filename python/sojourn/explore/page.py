@@ -14,7 +14,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from sojourn import _core, files, templates
@@ -28,8 +27,8 @@ from sojourn.spec.units import number
 SAMPLES, SHORTEST = 800, 1_000_000
 #: Congestion windows are recorded if there are at most this number of sources.
 MOST_WINDOWS = 32
-#: What is compared if nothing else is asked for.
-ALGORITHMS = ("droptail", "codel")
+#: What the scenario's own algorithm is compared with, if nothing else is asked for.
+BASELINES = ("droptail", "codel")
 #: The scenario without a file: a home link, shorter than the template.
 DEFAULT = templates.HOME
 
@@ -84,6 +83,8 @@ def page(
     RuntimeError
         If the page needs the module and it has not been built.
     """
+    from jinja2 import BaseLoader, Environment, StrictUndefined
+
     module = None if server else engine()
     if module is None and not server:
         raise RuntimeError("the simulator for web pages has not been built: make wasm")
@@ -111,7 +112,7 @@ def write(html: str, path: Path) -> Path:
 def _data(scenario: Scenario, specs: list[str], tours: list[Tour], tour: str | None) -> dict[str, Any]:
     shown = observed(scenario)
     own = str(_measured_spec(shown))
-    chosen = specs or [own, *[one for one in ALGORITHMS if one != own][:1]]
+    chosen = specs or [*[one for one in BASELINES if one != own][:1], own]
     return {
         "version": _core.CORE_VERSION,
         "scenario": {"name": scenario.name, "toml": scenario.to_toml()},
@@ -139,7 +140,13 @@ def _algorithm(described: Any) -> dict[str, Any]:
     params = [{key: one[key] for key in keys} for one in described["params"] if one["name"] != "ecn"]
     doc = str(described["doc"]).split("\n\n")[0].replace("\n", " ")
     marks = bool(_core.spec_info(described["name"])["ecn"])
-    return {"name": described["name"], "title": described["title"], "doc": doc, "ecn": marks, "params": params}
+    return {
+        "name": described["name"],
+        "title": described["title"],
+        "doc": doc,
+        "ecn": marks,
+        "params": params,
+    }
 
 
 def _asset(name: str) -> str:

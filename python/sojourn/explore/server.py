@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "sojourn"
     sys_version = ""
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """Answer with the page."""
         if self._refused():
             return
@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._fail(HTTPStatus.NOT_FOUND, "no such page")
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         """Simulate the plan in the body, `{"plan": ..., "seed": ...}`; answer with the view."""
         if self._refused():
             return
