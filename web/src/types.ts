@@ -34,7 +34,6 @@ export interface Algorithm {
   name: string;
   title: string;
   doc: string;
-  ecn: boolean;
   params: Parameter[];
 }
 
