@@ -19,6 +19,7 @@ from sojourn.metrics.evaluation import compute
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
 
+PLAN = Scenario.from_toml(templates.text("red40", "x.toml")).with_(duration="5s", warmup="1s").plan()
 Answer = tuple[int, str]
 
 
@@ -61,15 +62,21 @@ def test_other_pages_and_names_are_refused(address: str, headers: dict[str, str]
 
 
 def test_an_answer_is_that_of_the_core(address: str) -> None:
-    plan = Scenario.from_toml(templates.text("red40", "x.toml")).with_(duration="5s", warmup="1s").plan()
-    status, text = view_of(address, {"plan": plan, "seed": 3})
+    status, text = view_of(address, {"plan": PLAN, "seed": 3})
     assert status == 200
-    assert text == _core.view(json.dumps(plan), 3)
+    assert text == _core.view(json.dumps(PLAN), 3)
 
 
 @pytest.mark.parametrize(
     "request_",
-    [{}, [], {"plan": {}, "seed": 1}, {"plan": 1, "seed": 1}, {"plan": {}, "seed": 2**32}, {"seed": True}],
+    [
+        {},
+        [],
+        {"plan": {}, "seed": 1},
+        {"plan": 1, "seed": 1},
+        {"plan": PLAN, "seed": 2**32},
+        {"plan": PLAN, "seed": True},
+    ],
 )
 def test_a_bad_request_gets_an_error(address: str, request_: object) -> None:
     status, text = view_of(address, request_)

@@ -163,6 +163,7 @@ async function main(): Promise<void> {
     at("error").hidden = runs!.error === null;
     at("error").textContent = runs!.error;
     document.body.classList.toggle("stale", runs!.error !== null);
+    document.body.dataset["pending"] = String(runs!.pending);
     if (runs!.error === null) show(runs!.views);
   });
   const show = (found: View[][]): void => {

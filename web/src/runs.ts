@@ -11,6 +11,8 @@ export class Runs {
   /** Views of each algorithm, by seed. */
   views: View[][] = [];
   error: string | null = null;
+  /** States whose runs still take place, the present one included. */
+  pending = 0;
   private generation = 0;
 
   constructor(
@@ -22,6 +24,7 @@ export class Runs {
   /** Run a state; `seeds`: how many, 1 while a slider moves. The results of older states are ignored. */
   async start(state: State, seeds: number): Promise<void> {
     const mine = ++this.generation;
+    this.pending++;
     try {
       const plans = state.specs.map((spec) => planOf(this.data, state, spec));
       const first = await Promise.all(plans.map((plan) => this.engine.view(plan, 1)));
@@ -40,6 +43,9 @@ export class Runs {
       if (mine !== this.generation) return;
       if (!(error instanceof SimulationError)) throw error;
       this.error = error.message;
+      this.update();
+    } finally {
+      this.pending--;
       this.update();
     }
   }

@@ -139,7 +139,6 @@ def _algorithm(described: Any) -> dict[str, Any]:
     keys = ("name", "kind", "unit", "default", "range", "choices", "doc", "derived")
     params = [{key: one[key] for key in keys} for one in described["params"] if one["name"] != "ecn"]
     doc = str(described["doc"]).split("\n\n")[0].replace("\n", " ")
-    marks = bool(_core.spec_info(described["name"])["ecn"])
     return {
         "name": described["name"],
         "title": described["title"],
