@@ -1,7 +1,7 @@
 """The live page in a browser: plans, files, tours, sliders, two engines, addresses.
 
-Seen to fail on these mutants: a round trip that is not halved; a time as a limit that ignores the
-rate; ECN of the senders that ignores `red ecn`; rates of hosts that do not follow; a slider that does not run; an
+Seen to fail on these mutants: a round trip that is not halved; a time as a limit that ignores the rate; ECN
+of the senders that ignores `red ecn`; rates of hosts that do not follow; a slider that does not run; an
 answer of an older state that is drawn; one seed less.
 """
 

@@ -143,7 +143,6 @@ def _algorithm(described: Any) -> dict[str, Any]:
         "name": described["name"],
         "title": described["title"],
         "doc": doc,
-        "ecn": marks,
         "params": params,
     }
 
