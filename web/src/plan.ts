@@ -25,7 +25,7 @@ export function planOf(data: Data, state: State, spec: string): Plan {
   for (const [path, ns] of limits) put(plan, path, bytes(ns, rates[0]));
   for (const [path, ns] of data.dependent.limits) put(plan, path, bytes(ns, rates[1]));
   for (const path of data.dependent.hosts) put(plan, path, Math.max(1e9, 10 * Math.max(...rates)));
-  const ecn = data.dependent.marks || / ecn( on)?( |$)/.test(spec) || get(plan, [...data.measured, "ecn"]) === true;
+  const ecn = data.dependent.marks || / ecn(?! off)( |$)/.test(spec) || get(plan, [...data.measured, "ecn"]) === true;
   for (const path of data.dependent.senders) put(plan, path, ecn);
   plan["traffic"] = (plan["traffic"] as { count: number }[]).filter((one) => one.count > 0) as unknown as Json;
   return plan;
