@@ -187,6 +187,7 @@ async function main(): Promise<void> {
       void runs.start(state, 1);
       timer = window.setTimeout(() => void runs.start(state, SEEDS), 400);
     }
+    document.body.dataset["pending"] = String(runs.pending);
   };
   at("engine").textContent = engine ? `Simulated ${engine.name} · ${data.version}` : `Recorded runs · ${data.version}`;
   share(engine);

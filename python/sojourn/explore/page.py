@@ -14,7 +14,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
 
 from sojourn import _core, files, templates
 from sojourn.explore.controls import controls, dependent, measured_path
@@ -84,6 +83,7 @@ def page(
         If the page needs the module and it has not been built.
     """
     from jinja2 import BaseLoader, Environment, StrictUndefined
+    from markupsafe import Markup
 
     module = None if server else engine()
     if module is None and not server:
