@@ -133,12 +133,13 @@ def test_a_slider_changes_the_state_and_the_numbers(tab: Any, served: str) -> No
 
 def test_answers_of_older_states_are_not_drawn(tab: Any, served: str) -> None:
     settled(tab, short(served, "droptail"))
-    tab.locator("#c-n0").focus()
-    for _ in range(12):
-        tab.keyboard.press("ArrowRight")
-    tab.locator('body[data-pending="0"][data-seeds="20"]').wait_for()
+    states = [short("", "droptail", n0=n) for n in (7, 6, 5)]
+    tab.evaluate("states => { for (const one of states) location.hash = one; }", states)
+    tab.locator('body[data-pending="3"]').wait_for(state="attached", timeout=60_000)
+    tab.locator('body[data-pending="0"]').wait_for(state="attached", timeout=60_000)
+    assert tab.get_attribute("body", "data-seeds") == "20"
     numbers = tab.inner_text("#numbers")
-    settled(tab, tab.url)
+    settled(tab, f"{served}{states[-1]}")
     assert tab.inner_text("#numbers") == numbers
 
 

@@ -14,7 +14,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-
 from sojourn import _core, files, templates
 from sojourn.explore.controls import controls, dependent, measured_path
 from sojourn.explore.tours import Tour, tours
@@ -83,7 +82,6 @@ def page(
         If the page needs the module and it has not been built.
     """
     from jinja2 import BaseLoader, Environment, StrictUndefined
-    from markupsafe import Markup
 
     module = None if server else engine()
     if module is None and not server:
@@ -96,10 +94,10 @@ def page(
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.from_string(_asset("page.html")).render(
         title=scenario.name,
-        style=Markup(_asset("page.css")),
-        script=Markup(script),
+        style=_asset("page.css"),
+        script=script,
         script_hash=f"sha256-{digest}",
-        data=Markup(_embedded(data)),
+        data=_embedded(data),
     )
 
 
