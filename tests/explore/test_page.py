@@ -134,8 +134,9 @@ def test_a_slider_changes_the_state_and_the_numbers(tab: Any, served: str) -> No
 def test_answers_of_older_states_are_not_drawn(tab: Any, served: str) -> None:
     settled(tab, short(served, "droptail"))
     states = [short("", "droptail", n0=n) for n in (7, 6, 5)]
-    tab.evaluate("states => { for (const one of states) location.hash = one; }", states)
-    tab.locator('body[data-pending="3"]').wait_for(state="attached", timeout=60_000)
+    change = "one => {history.replaceState(null, '', one); dispatchEvent(new HashChangeEvent('hashchange'))}"
+    pending = f"states => {{ states.forEach({change}); return document.body.dataset.pending; }}"
+    assert tab.evaluate(pending, states) == "3"
     tab.locator('body[data-pending="0"]').wait_for(state="attached", timeout=60_000)
     assert tab.get_attribute("body", "data-seeds") == "20"
     numbers = tab.inner_text("#numbers")
