@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 import sojourn
+from sojourn.cli.summaries import of_sweep
 from sojourn.errors import InputError
+from sojourn.report import for_swept, render
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
@@ -211,3 +213,25 @@ def test_no_sources_of_a_traffic_is_a_cell(small: sojourn.Scenario) -> None:
     assert one["cbr.goodput_bps"] > 0
     with pytest.raises(sojourn.InputError, match="traffic has no sources: every count is 0"):
         sojourn.run(small.with_(traffic=[small.traffic[0].model_copy(update={"count": 0})]))
+
+
+def test_a_varied_number_is_a_number_in_every_table(small: Scenario, tmp_path: Path) -> None:
+    short = small.with_(duration="2s", warmup="1s", trace={"interval": "off"})
+    axes = [listed("traffic.ftp.count", "2,10,3"), listed("aqm.max_p", "0.1,1"), listed("queue.limit", "50p")]
+    swept = sweep(Sweep(short, ["red"], axes, seeds=1), out=tmp_path)
+    for name in ("runs.parquet", "summary.parquet"):
+        frame = pl.read_parquet(tmp_path / name)
+        kinds = [frame.schema[axis.key] for axis in axes]
+        assert kinds == [pl.Int64, pl.Float64, pl.String], name
+        assert frame["traffic.ftp.count"].unique().sort().to_list() == [2, 3, 10]
+    shown = of_sweep(swept).tables[0]
+    assert shown.frame().schema["traffic.ftp.count"] == pl.Int64
+    report = render(for_swept(swept))
+    assert all(text in report for text in ("traffic.ftp.count", ">10<", ">0.1<"))
+
+
+def test_values_that_are_one_number_stay_two_combinations() -> None:
+    assert Axis("aqm.max_p", ("0.1", "0.10")).data == ("0.1", "0.10")
+    assert Axis("k", ("1", "1.5", "1e3")).data == (1.0, 1.5, 1000.0)
+    assert Axis("k", ("on", "1")).data == ("on", "1")
+    assert Axis("k", ("1" * 30, "2")).data == (float("1" * 30), 2.0)

@@ -95,7 +95,7 @@ def of_sweep(swept: Swept, metrics: Sequence[str] = ()) -> Output:
         found = {row["metric"]: Estimate(row["mean"], row["ci95"], row["n"]) for row in group.to_dicts()}
         absent = Estimate(None, None, 0)
         rows.append([*group.select(keys).row(0), *(found.get(name, absent) for name in every)])
-    columns = [*(Column(key, key) for key in keys), *(estimates(n, n not in main) for n in every)]
+    columns = [*(Column(key, key, digits=12) for key in keys), *(estimates(n, n not in main) for n in every)]
     table = Table("metrics", title, columns, rows, keys=len(keys), most=MOST_ROWS)
     return Output(title, [table], {"runs": swept.runs().to_dicts(), "summary": summary.to_dicts()})
 
