@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 MANIFEST = "manifest.json"
+#: Tables over time besides the samples of queues, and the attribute of a record that has them.
+EVENTS = {"drops": "drops", "cwnd": "cwnd", "packets": "packets", "flows": "flow_series"}
 
 
 class Results:
@@ -236,8 +238,8 @@ class Results:
         Parameters
         ----------
         what : str
-            ``queue`` (every column), one column or probe by name (``queue_mean``, ``p``), ``drops`` or
-            ``cwnd`` (if the scenario records them).
+            ``queue`` (every column), one column or probe by name (``queue_mean``, ``p``), or what the
+            scenario records: ``drops``, ``cwnd``, ``packets`` or ``flows`` (`Record`).
         aqm : str, optional
             Only this algorithm: its spec, or its name where that is unambiguous.
         seed : int, optional
@@ -245,8 +247,9 @@ class Results:
         """
 
         def read(record: Record) -> pl.DataFrame:
-            if what in ("drops", "cwnd"):
-                return record.drops if what == "drops" else record.cwnd
+            if what in EVENTS:
+                frame: pl.DataFrame = getattr(record, EVENTS[what])
+                return frame
             series = record.series()
             if what == "queue":
                 return series
@@ -255,10 +258,9 @@ class Results:
             )
 
         frame = self._collect(read, aqm, seed)
-        if what not in ("queue", "drops", "cwnd") and what not in frame.columns:
-            raise InputError(
-                f"trace {what!r}", "was not recorded", "queue, drops, cwnd, or a column of queue"
-            )
+        if what not in ("queue", *EVENTS) and what not in frame.columns:
+            allowed = f"queue, {', '.join(EVENTS)}, or a column of queue"
+            raise InputError(f"trace {what!r}", "was not recorded", allowed)
         return frame
 
     def flows(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CAUSES = ("overflow", "early", "forced", "flow-limit", "profile")
+#: What happens to a packet at a queue, what it carries, and its ECN field (RFC 3168, section 5), by code.
+EVENTS = ("enqueue", "dequeue", "drop", "mark")
+CARRIES = ("data", "ack", "datagram")
+ECN = ("not-ect", "ect1", "ect0", "ce")
+#: The reason of an event that has none.
+NO_REASON = 255
 #: A missing value: the end of an unfinished transfer, or a counter that a world does not have.
 UNFINISHED = UNKNOWN = 2**64 - 1
 
@@ -61,6 +67,30 @@ TYPES: dict[str, dict[str, str]] = {
         "queue_packets": "I",
     },
     "cwnd": {"time_ns": "Q", "flow": "I", "cwnd": "d", "ssthresh": "d"},
+    "packets": {
+        "time_ns": "Q",
+        "event": "B",
+        "reason": "B",
+        "arrival": "Q",
+        "flow": "I",
+        "connection": "I",
+        "sequence": "I",
+        "kind": "B",
+        "bytes": "I",
+        "ecn": "B",
+        "flag": "B",
+        "class": "B",
+        "queue_packets": "I",
+    },
+    "flow_series": {
+        "time_ns": "Q",
+        "flow": "I",
+        "connection": "I",
+        "goodput_bytes": "Q",
+        "carried_bytes": "Q",
+        "cwnd": "d",
+        "srtt_ns": "d",
+    },
     "series": {
         "packets": "I",
         "bytes": "Q",
@@ -342,3 +372,70 @@ class Record:
         return pl.DataFrame(self._table("cwnd")).select(
             pl.col("time_ns").truediv(1e9).alias("time_s"), pl.exclude("time_ns")
         )
+
+    @property
+    def packets(self) -> pl.DataFrame:
+        """Every packet event at the measured queue (``trace.packets = true``), in the order of time.
+
+        ``event`` is enqueue, dequeue, drop or mark; ``reason`` that of a drop or mark; ``arrival`` is equal
+        in all rows of a packet; ``delay_s`` is the time since it was enqueued, null if it was not.
+        """
+        import polars as pl
+
+        def text(name: str, words: tuple[str, ...]) -> pl.Expr:
+            codes = dict(enumerate(words))
+            return pl.col(name).replace_strict(codes, default=None, return_dtype=pl.String)
+
+        frame = pl.DataFrame(self._optional("packets"))
+        entered = pl.col("time_ns").filter(pl.col("event") == 0).first().over("arrival")
+        waited = (pl.col("time_ns") - entered).truediv(1e9).alias("delay_s")
+        return frame.select(
+            pl.col("time_ns").truediv(1e9).alias("time_s"),
+            text("event", EVENTS),
+            text("reason", CAUSES),
+            "arrival",
+            "flow",
+            "connection",
+            "sequence",
+            text("kind", CARRIES),
+            "bytes",
+            text("ecn", ECN),
+            pl.col("flag") == 1,
+            "class",
+            "queue_packets",
+            pl.when(pl.col("event") > 0).then(waited).alias("delay_s"),
+        )
+
+    @property
+    def flow_series(self) -> pl.DataFrame:
+        """Samples of every active flow (``trace.flows = "100ms"``).
+
+        Columns: time_s, traffic, index, flow (row of `flows`), connection, goodput_bps (delivered in order)
+        and throughput_bps (through the measured queue) since the previous sample, cwnd in packets and rtt_s
+        (smoothed), which datagrams do not have.
+        """
+        import polars as pl
+
+        frame = pl.DataFrame(self._optional("flow_series"))
+        seconds = self.plan["trace"].get("flows", 0) / 1e9
+        rate = 8 / seconds if seconds else 0.0
+        known = self.flows.select("traffic", "index").with_row_index("flow")
+        return frame.join(known, on="flow", how="left", maintain_order="left").select(
+            pl.col("time_ns").truediv(1e9).alias("time_s"),
+            "traffic",
+            "index",
+            "flow",
+            "connection",
+            (pl.col("goodput_bytes") * rate).alias("goodput_bps"),
+            (pl.col("carried_bytes") * rate).alias("throughput_bps"),
+            pl.col("cwnd").fill_nan(None),
+            pl.col("srtt_ns").fill_nan(None).truediv(1e9).alias("rtt_s"),
+        )
+
+    def _optional(self, table: str) -> dict[str, NDArray[np.generic]]:
+        """Return the columns of a table that only some records have; empty columns if it is missing."""
+        try:  # `get` would not load a stored record
+            columns = self.data[table]
+        except KeyError:
+            columns = dict.fromkeys(TYPES[table], b"")
+        return {name: array(columns[name], code) for name, code in TYPES[table].items()}

@@ -85,11 +85,11 @@ impl Backend {
         match self {
             Backend::Fifo(fifo) => fifo.taken(slot),
             Backend::Classful(classful) => classful.taken(),
-            Backend::Observed(observed) => observed.queue.taken(slot),
+            Backend::Observed(observed) => observed.taken(slot),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn backlog(&self) -> (u32, u64) {
         match self {
             Backend::Fifo(fifo) => fifo.backlog(),
@@ -97,7 +97,7 @@ impl Backend {
                 let Backlog { packets, bytes } = classful.backlog();
                 (packets, bytes)
             }
-            Backend::Observed(observed) => observed.queue.backlog(),
+            Backend::Observed(observed) => observed.backlog(),
         }
     }
 
@@ -110,11 +110,12 @@ impl Backend {
     }
 
     /// The FIFO, unless there is a scheduler, which needs neither the rate of the link nor idle times.
+    #[inline(always)]
     fn fifo(&mut self) -> Option<&mut Fifo> {
         match self {
             Backend::Fifo(fifo) => Some(fifo),
             Backend::Classful(_) => None,
-            Backend::Observed(observed) => observed.queue.fifo(),
+            Backend::Observed(observed) => observed.fifo(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A queue whose packets are recorded one by one. It wraps the queue, so that a run that records nothing does
 //! nothing for it.
 
-use super::{Backend, QueueStats, stats::Outcome};
+use super::{Backend, Fifo, QueueStats, QueuedPacket, stats::Outcome};
 use crate::{packet::Packet, record::PacketColumns};
 use sojourn_aqm::{Cause, Ecn, Time};
 
@@ -39,6 +39,25 @@ impl Observed {
         Observed { queue, seen: Observations { packets, carried: Vec::new() } }
     }
 
+    #[cold]
+    #[inline(never)]
+    pub(super) fn taken(&self, slot: usize) -> &QueuedPacket {
+        self.queue.taken(slot)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn backlog(&self) -> (u32, u64) {
+        self.queue.backlog()
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fifo(&mut self) -> Option<&mut Fifo> {
+        self.queue.fifo()
+    }
+
+    #[cold]
     #[inline(never)]
     pub(super) fn enqueue(&mut self, now: Time, packet: &mut Packet, stats: &mut QueueStats) -> bool {
         let just_waits = self.queue.enqueue(now, packet, stats);
@@ -50,6 +69,7 @@ impl Observed {
         just_waits
     }
 
+    #[cold]
     #[inline(never)]
     pub(super) fn dequeue(&mut self, now: Time, stats: &mut QueueStats) -> Option<usize> {
         let slot = self.queue.dequeue(now, stats);
