@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from markup import NOTE, table
@@ -15,6 +16,9 @@ from pages import pages
 
 from sojourn import _core
 from sojourn.metrics import METRICS, per_class
+from sojourn.record import UNKNOWN
+from sojourn.record.tables import Column
+from sojourn.runner.layout import KINDS, File
 from sojourn.spec.scenario import json_schema
 from sojourn.worlds import having
 
@@ -84,6 +88,38 @@ def metrics() -> str:
     )
 
 
+def results_files() -> str:
+    """Tabulate the files of each kind of results folder, and their columns."""
+    text = NOTE + (HERE / "parts/files-head.md").read_text(encoding="utf-8")
+    for kind, files in KINDS.items():
+        text += f"\n## A folder of `{kind}`\n\n"
+        text += table(["file", "format", "content"], [[f"`{f.path}`", f.format, f.meaning] for f in files])
+    tables: list[File] = []
+    for file in itertools.chain.from_iterable(KINDS.values()):
+        if file.columns and file not in tables:
+            tables.append(file)
+    for file in tables:
+        text += f"\n## Columns of `{file.path}`\n\n{file.meaning[0].upper()}{file.meaning[1:]}.\n\n"
+        text += table(["column", "type", "unit", "meaning"], columns(file.columns))
+    return text
+
+
+def columns(given: Sequence[Column], before: str = "") -> list[list[str]]:
+    """Return a row for each column, and for each field of a structure."""
+    rows = []
+    for one in given:
+        words = [one.meaning]
+        if one.codes:
+            words.append(", ".join(f"{code}: {word}" for code, word in one.codes.items()))
+        if one.null is not None:
+            words.append(f"unknown: {'2^64 - 1' if one.null == UNKNOWN else one.null}")
+        if one.is_optional:
+            words.append("not in every file")
+        rows.append([f"`{before}{one.name}`", one.type, one.unit, "; ".join(words)])
+        rows += columns(one.fields, f"{before}{one.name}.")
+    return rows
+
+
 def schema() -> str:
     """Write the JSON Schema of scenario files, for editors."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
@@ -116,6 +152,7 @@ def shown(default: object) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "reference/conventions.md": conventions,
+    "reference/files.md": results_files,
     "reference/metrics.md": metrics,
     "reference/scenario.md": scenario,
     "reference/scenario.schema.json": schema,

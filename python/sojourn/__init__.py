@@ -14,6 +14,8 @@ from sojourn._core import CORE_VERSION, VERSION
 from sojourn.algorithms import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, Param, drop_both
 from sojourn.api import run
 from sojourn.errors import InputError, RunFailed, SojournError
+from sojourn.folder import Folder
+from sojourn.folder import open as open  # noqa: A004 - called as sojourn.open
 from sojourn.record import Record
 from sojourn.results import Results
 from sojourn.spec.aqm_spec import aqm
@@ -34,6 +36,7 @@ __all__ = [
     "Aqm",
     "Comparison",
     "Dask",
+    "Folder",
     "InputError",
     "Param",
     "Record",

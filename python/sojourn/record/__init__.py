@@ -1,6 +1,7 @@
 """Records: everything measured in one run, in memory (`Record`) and as columns of a file."""
 
-from sojourn.record.record import (
+from sojourn.record.record import Record, array, numbers, transport
+from sojourn.record.tables import (
     CARRIES,
     CAUSES,
     ECN,
@@ -9,10 +10,6 @@ from sojourn.record.record import (
     TYPES,
     UNFINISHED,
     UNKNOWN,
-    Record,
-    array,
-    numbers,
-    transport,
 )
 
 __all__ = [

@@ -9,117 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sojourn.record.tables import CARRIES, CAUSES, ECN, EVENTS, TYPES, UNFINISHED, UNKNOWN
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-CAUSES = ("overflow", "early", "forced", "flow-limit", "profile")
-#: What happens to a packet at a queue, what it carries, and its ECN field (RFC 3168, section 5), by code.
-EVENTS = ("enqueue", "dequeue", "drop", "mark")
-CARRIES = ("data", "ack", "datagram")
-ECN = ("not-ect", "ect1", "ect0", "ce")
-#: The reason of an event that has none.
-NO_REASON = 255
-#: A missing value: the end of an unfinished transfer, or a counter that a world does not have.
-UNFINISHED = UNKNOWN = 2**64 - 1
-
-#: Type codes of the columns (``memoryview.cast``, and numpy after translation).
-TYPES: dict[str, dict[str, str]] = {
-    "flows": {
-        "traffic": "I",
-        "index": "I",
-        "crosses": "B",
-        **dict.fromkeys(
-            (
-                "start_ns",
-                "queue_arrivals",
-                "queue_drops",
-                "queue_marks",
-                "sent_packets",
-                "retransmitted_packets",
-                "timeouts",
-                "window_cuts",
-                "dropped_packets",
-                "received_packets",
-                "delay_ns",
-                "delay_max_ns",
-                "goodput_bytes",
-            ),
-            "Q",
-        ),
-    },
-    "objects": {"traffic": "I", "index": "I", "start_ns": "Q", "end_ns": "Q", "bytes": "Q"},
-    "pages": {
-        "traffic": "I",
-        "index": "I",
-        "start_ns": "Q",
-        "end_ns": "Q",
-        "objects": "Q",
-        "bytes": "Q",
-    },
-    "drops": {
-        "time_ns": "Q",
-        "flow": "I",
-        "sequence": "I",
-        "cause": "B",
-        "arrival": "Q",
-        "queue_packets": "I",
-    },
-    "cwnd": {"time_ns": "Q", "flow": "I", "cwnd": "d", "ssthresh": "d"},
-    "packets": {
-        "time_ns": "Q",
-        "event": "B",
-        "reason": "B",
-        "arrival": "Q",
-        "flow": "I",
-        "connection": "I",
-        "sequence": "I",
-        "kind": "B",
-        "bytes": "I",
-        "ecn": "B",
-        "flag": "B",
-        "class": "B",
-        "queue_packets": "I",
-    },
-    "flow_series": {
-        "time_ns": "Q",
-        "flow": "I",
-        "connection": "I",
-        "goodput_bytes": "Q",
-        "carried_bytes": "Q",
-        "cwnd": "d",
-        "srtt_ns": "d",
-    },
-    "series": {
-        "packets": "I",
-        "bytes": "Q",
-        "mean_packets": "d",
-        "mean_square_packets": "d",
-        "arrivals": "I",
-        "drops": "I",
-        "departed_bytes": "Q",
-    },
-    "queue": {
-        **dict.fromkeys(("delay_edges_ns", "delay_counts", "run_lengths", "run_counts"), "Q"),
-        "class_number": "B",
-        **dict.fromkeys(
-            (
-                "class_arrivals",
-                "class_arrived_bytes",
-                "class_departures",
-                "class_departed_bytes",
-                "class_drops",
-                "class_dropped_bytes",
-                "class_marks",
-            ),
-            "Q",
-        ),
-        "class_packet_ns": "d",
-        "class_delay_sum_ns": "d",
-        "part_packets": "d",
-    },
-}
 _NUMPY = {"I": "<u4", "Q": "<u8", "d": "<f8", "B": "u1"}
 _SERIES_NAMES = {
     "packets": "queue_packets",

@@ -15,6 +15,7 @@ from sojourn import _core, files
 from sojourn.algorithms import remember
 from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics.diagnostics import shifts_of
+from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
@@ -23,6 +24,7 @@ from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
 from sojourn.runner.sealed import seal
 from sojourn.runner.store import Store
+from sojourn.study.axes import Axis, magnitudes
 from sojourn.study.sweep.model import Sweep, Swept
 from sojourn.study.sweep.plan_file import read
 
@@ -48,6 +50,7 @@ README = """\
 | rows.parquet | when all runs are complete: run id and hash of each row |
 | failures.jsonl | failed runs: seed, reason, command to repeat the run |
 | manifest.json | versions, command, status |
+| schema.json | the columns of these tables: types, units, codes |
 
 Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, one of
 
@@ -74,6 +77,7 @@ def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         for name in (RUNS, SUMMARY, REPORT):  # of another plan; its finished runs stay in runs/
             files.remove(directory / name)
     files.write(directory / PLAN, text)
+    layout.write(directory, "sweep", {"keys": {axis.key: _key(axis) for axis in plan.axes}})
     written = set(files.names(directory / "cells"))
     for cell in plan.cells:
         text = cell.scenario.to_toml()
@@ -100,6 +104,13 @@ def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     )
     files.write(directory / "README.md", page)
     return store
+
+
+def _key(axis: Axis) -> dict[str, Any]:
+    """Return the values of a varied key as in tables, and as numbers with a unit if they are quantities."""
+    found = magnitudes(axis)
+    numbers = {} if found is None else {"numbers": found[0], "unit": found[1]}
+    return {"values": list(axis.data), **numbers}
 
 
 def finish(swept: Swept, store: Store) -> str:
