@@ -16,6 +16,7 @@ from sojourn.api import run
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.folder import Folder
 from sojourn.folder import open as open  # noqa: A004 - called as sojourn.open
+from sojourn.metrics.own import metric
 from sojourn.record import Record
 from sojourn.results import Results
 from sojourn.spec.aqm_spec import aqm
@@ -48,5 +49,6 @@ __all__ = [
     "compare",
     "drop_both",
     "load",
+    "metric",
     "run",
 ]

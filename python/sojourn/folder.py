@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sojourn import arguments, files
 from sojourn.errors import InputError, RunFailed, refuse_damaged
-from sojourn.metrics import find
+from sojourn.metrics import Metrics, Value, find, measure
+from sojourn.metrics import load as load_own
 from sojourn.record import Record
 from sojourn.results import EVENTS, Results
 from sojourn.runner import layout
@@ -34,6 +35,8 @@ from sojourn.study.tune.model import Tuned
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from sojourn.metrics.own import Function
 
 Kind = Literal["run", "sweep", "tune", "reproduce", "search", "shell"]
 #: Folders that an error names, at most.
@@ -102,6 +105,34 @@ class Folder:
         if self.kind == "reproduce" and (found := self._stored("metrics.parquet")) is not None:
             return found
         return self._archived(self._run_ids())
+
+    def with_metrics(self, *metrics: str | Function) -> pl.DataFrame:
+        """Return `runs` with a column for each metric of one's own, computed from the records.
+
+        Parameters
+        ----------
+        *metrics : callable or str
+            Functions of a `Record` that return a number or None; ``FILE.py:NAME`` if the file is permitted.
+
+        Raises
+        ------
+        InputError
+            If a function fails, or if it reads a table over time that the folder does not store.
+        """
+        import polars as pl
+
+        _, own = load_own(metrics)
+        stored = self.kind != "sweep"
+        values: dict[str, list[Value]] = {one.name: [] for one in own}
+        for row in self.runs.select(self.labels).iter_rows(named=True):
+            found: Metrics = {}
+            if row["run_id"]:  # a calculated row of a paper has none
+                found = measure(own, self.record(row["run_id"]), f"run {row['run_id']}", stored)
+            for name, column in values.items():
+                column.append(found.get(name))
+        return self.runs.with_columns(
+            pl.Series(name, column, dtype=pl.Float64) for name, column in values.items()
+        )
 
     @property
     def labels(self) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from sojourn import files, worlds
 from sojourn.algorithms import remember
 from sojourn.errors import InputError, refuse_damaged
-from sojourn.metrics import find
+from sojourn.metrics import Own, find, measure
+from sojourn.metrics import load as load_own
 from sojourn.metrics.diagnostics import sentence, settled, unsettled
 from sojourn.record import Record, array
 from sojourn.runner.archive import Archive
@@ -26,6 +28,8 @@ from sojourn.stats.warmup import NOT_SETTLED, Settling
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from sojourn.metrics.own import Function
 
 
 MANIFEST = "manifest.json"
@@ -77,6 +81,8 @@ class Results:
         self._noted = list(warnings)
         self.directory = directory
         self.manifest = manifest or {}
+        #: Metrics of one's own among the values.
+        self.own: tuple[Own, ...] = ()
 
     @classmethod
     @refuse_damaged
@@ -117,7 +123,40 @@ class Results:
     def joined(self, more: Results) -> Results:
         """Return these results with `more` seeds of the same algorithms; in memory only."""
         warnings = list(dict.fromkeys(self._noted + more._noted))
-        return Results(self.scenario, self.aqms, [*self.outcomes, *more.outcomes], warnings)
+        found = Results(self.scenario, self.aqms, [*self.outcomes, *more.outcomes], warnings)
+        found.own = self.own
+        return found
+
+    def with_metrics(self, *metrics: str | Function) -> Results:
+        """Return these results with metrics of one's own, computed from the records.
+
+        Parameters
+        ----------
+        *metrics : callable or str
+            Functions of a `Record` that return a number or None; ``FILE.py:NAME`` if the file is permitted.
+
+        Examples
+        --------
+        >>> import sojourn
+        >>> def marked(record):
+        ...     return sum(record.queues[0]["marks"]) / record.queues[0]["arrivals"]
+        >>> scenario = sojourn.load("examples/red40.toml").with_(duration="4s", warmup="2s")
+        >>> sojourn.run(scenario, ["red"], seeds=2).with_metrics(marked).estimate("red", "marked").mean
+        0.0
+        """
+        return self.measured(load_own(metrics)[1])
+
+    def measured(self, own: Sequence[Own]) -> Results:
+        """Return these results with loaded metrics of one's own."""
+        if not own:
+            return self
+        outcomes = []
+        for one in self.outcomes:
+            where = f"{one.point.spec}, seed {one.point.seed}"
+            outcomes.append(replace(one, metrics={**one.metrics, **measure(own, one.record, where)}))
+        found = Results(self.scenario, self.aqms, outcomes, self._noted, self.directory, self.manifest)
+        found.own = (*self.own, *own)
+        return found
 
     @property
     def id(self) -> str | None:
@@ -287,18 +326,17 @@ class Results:
         """
         import polars as pl
 
-        columns = {"delay": ("delay_edges_ns", "delay_counts"), "drop_run": ("run_lengths", "run_counts")}
-        if what not in (*columns, "lateness"):
-            raise InputError(f"distribution {what!r}", "is not kept", ", ".join((*columns, "lateness")))
+        kinds = ("delay", "drop_run", "lateness")
+        if what not in kinds:
+            raise InputError(f"distribution {what!r}", "is not kept", ", ".join(kinds))
 
         def read(record: Record) -> pl.DataFrame:
             if what == "lateness":
                 return record.lateness.select((pl.col("edge") / 1e9).alias("late_s"), "count")
-            edges, counts = (array(record.queues[0][name], "Q") for name in columns[what])
-            frame = pl.DataFrame({"edge": edges, "count": counts})
             if what == "delay":
-                return frame.select((pl.col("edge") / 1e9).alias("delay_s"), "count")
-            return frame.rename({"edge": "length"})
+                return record.delays
+            lengths, counts = (array(record.queues[0][name], "Q") for name in ("run_lengths", "run_counts"))
+            return pl.DataFrame({"length": lengths, "count": counts})
 
         return self._collect(read, None, None)
 

@@ -13,10 +13,12 @@ from typing import Any
 
 from sojourn.algorithms import permit, permit_all
 from sojourn.errors import InputError
+from sojourn.metrics import Own, load
 from sojourn.runner.archive import LOG
 from sojourn.runner.manifest import command_line
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
+from sojourn.study.compare import check_metric
 from sojourn.study.pilot import pilot
 from sojourn.terminal import console, escape, show
 from sojourn.worlds import Executor
@@ -54,6 +56,20 @@ def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
         permit_all()
     for specs in named:
         permit(specs or ())
+
+
+def own_metrics(scenario: Scenario, names: Sequence[str] | None) -> tuple[list[str], list[Own]]:
+    """Load the metrics of one's own among those of ``--metric``; return the names of all, and these.
+
+    Raises
+    ------
+    InputError
+        Before anything runs, if a metric does not exist or has no value in the scenario.
+    """
+    found, own = load(names or ())
+    for name in found:
+        check_metric(scenario, "metric", name)
+    return found, own
 
 
 def with_warmup(

@@ -172,6 +172,14 @@ class Record:
         return pl.DataFrame({"edge": array(columns["edges_ns"], "Q"), "count": array(columns["counts"], "Q")})
 
     @property
+    def delays(self) -> pl.DataFrame:
+        """Histogram of the queueing delays at the measured queue: delay_s (lower bucket edge), count."""
+        import polars as pl
+
+        edges, counts = (array(self.queues[0][name], "Q") for name in ("delay_edges_ns", "delay_counts"))
+        return pl.DataFrame({"delay_s": edges, "count": counts}).with_columns(pl.col("delay_s") / 1e9)
+
+    @property
     def objects(self) -> pl.DataFrame:
         """One row per finite transfer: start, end (null if the run ended first), bytes."""
         return self._timed("objects", "completion_time_s")

@@ -14,6 +14,7 @@ from typing import Any
 from sojourn import _core, files
 from sojourn.algorithms import remember
 from sojourn.errors import InputError, refuse_damaged
+from sojourn.metrics import Own, measure
 from sojourn.metrics.diagnostics import shifts_of
 from sojourn.runner import layout
 from sojourn.runner.archive import Archive
@@ -21,7 +22,7 @@ from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
-from sojourn.runner.point import digest
+from sojourn.runner.point import Point, digest
 from sojourn.runner.sealed import seal
 from sojourn.runner.store import Store
 from sojourn.study.axes import Axis, magnitudes
@@ -129,14 +130,26 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
     return sum(point.run_id in archive for point in plan.points)
 
 
+def where(point: Point) -> str:
+    """Return a run as text, for messages."""
+    return f"{point.scenario.name}, {point.spec}, seed {point.seed}"
+
+
 @refuse_damaged
-def reopen(directory: str | os.PathLike[str]) -> Swept:
-    """Read the finished part of a sweep from its directory; nothing is run."""
+def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
+    """Read the finished part of a sweep from its directory; nothing is run.
+
+    Metrics of one's own are computed from the stored records.
+    """
     remember(stored(directory))
     plan = read(Path(directory) / PLAN)
     archive = Archive(directory)
     found = {point: archive.read(point.run_id) for point in plan.points}
-    metrics = {point: one.metrics for point, one in found.items() if one is not None}
+    metrics = {
+        point: {**one.metrics, **measure(own, one.record, where(point), False)}
+        for point, one in found.items()
+        if one is not None
+    }
     shifts = {
         point: known
         for point, one in found.items()
