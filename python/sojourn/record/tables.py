@@ -135,7 +135,11 @@ PACKETS = (
     Column("kind", "uint8", "what the packet carries", codes=_codes(CARRIES)),
     Column("bytes", "uint32", "size on the wire", "bytes"),
     Column("ecn", "uint8", "ECN field of the IP header (RFC 3168, section 5)", codes=_codes(ECN)),
-    Column("flag", "uint8", "1: CWR is set (data) or ECE is set (ACK), else 0"),
+    Column(
+        "flag",
+        "uint8",
+        "1: the window was reduced (data; CWR, if the packet is ECN-capable), or ECE is set (ACK); else 0",
+    ),
     Column("class", "uint8", "traffic class"),
     Column("queue_packets", "uint32", "packets that wait afterwards", "packets"),
 )

@@ -282,7 +282,7 @@ pub struct PacketColumns {
     pub bytes: Vec<u32>,
     /// The ECN field of the IP header (RFC 3168, section 5).
     pub ecn: Vec<u8>,
-    /// 1: CWR of data, ECE of an acknowledgement.
+    /// 1: the window was reduced (data; CWR with ECN), or ECE is set (acknowledgement).
     pub flag: Vec<u8>,
     /// Traffic class.
     pub class: Vec<u8>,
