@@ -93,6 +93,8 @@ def test_each_run_gets_the_value_of_its_own_record(short: Scenario) -> None:
     assert measured.runs["largest"].n_unique() > 1
     assert measured.runs.drop("largest").equals(results.runs), "the others are the same"
     assert "largest" not in results.metric_names
+    summary = results.with_metrics(sojourn.metric(unit="s")(largest)).summary()
+    assert summary.filter(metric="largest")["unit"].to_list() == ["s", "s"]
 
 
 def test_a_percentile_follows_from_the_stored_histogram(short: Scenario) -> None:

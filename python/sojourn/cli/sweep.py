@@ -262,7 +262,7 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
         )
     else:
         time = _duration(found.seconds)
-        notes.append(f"time          about {time} with {cores} workers (from three short trial runs)")
+        notes.append(f"time          about {time} with {cores} workers (from trial runs)")
         notes.append(f"disk          about {found.bytes / 1e6:.3g} MB")
     notes.append(f"memory        at most {found.memory} for a run")
     note_memory(plan.points, workers)

@@ -382,7 +382,11 @@ def _column(one: Column) -> dict[str, Any]:
     return found
 
 
+def text(kind: str, more: Mapping[str, Any] | None = None) -> str:
+    """Return the description of a kind of folder as text; `more` is added to it."""
+    return json.dumps({**schema(kind), **(more or {})}, indent=1, ensure_ascii=False) + "\n"
+
+
 def write(directory: Path, kind: str, more: Mapping[str, Any] | None = None) -> None:
     """Write ``schema.json`` into a folder; `more` is added to it."""
-    text = json.dumps({**schema(kind), **(more or {})}, indent=1, ensure_ascii=False)
-    files.write(directory / SCHEMA, text + "\n")
+    files.write(directory / SCHEMA, text(kind, more))
