@@ -73,6 +73,8 @@ def test_a_folder_of_a_sweep_is_read_before_and_after_its_end(short: Scenario, t
     assert found.runs.equals(swept.runs())
     assert found.runs["traffic.ftp.count"].to_list() == [2, 2, 10, 10, 3, 3]
     assert isinstance(found.study, Swept)
+    with pytest.raises(InputError, match=r"is not a folder of runs; allowed: sojourn\.open"):
+        Results.open(tmp_path)
     assert found.table("summary").equals(swept.summary())
     assert found.summary().drop("unit").equals(swept.summary())
     labels, record = next(found.records())
