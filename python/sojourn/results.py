@@ -101,7 +101,9 @@ class Results:
                 raise InputError(str(folder), "is not a results folder: it has no manifest.json")
             manifest = json.loads(text)
             if not isinstance(manifest["runs"], list):
-                raise InputError(str(folder), "is not a folder of runs", "sojourn.open, which reads every kind")
+                raise InputError(
+                    str(folder), "is not a folder of runs", "sojourn.open, which reads every kind"
+                )
             wanted = [one["run_id"] for one in manifest["runs"]]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None

@@ -14,6 +14,8 @@ import pytest
 import sojourn
 from sojourn.errors import InputError
 from sojourn.spec.scenario import Scenario
+from sojourn.worlds.simulated.memory_bound import on_disk
+from support import ROOT, Cli
 
 
 @pytest.fixture
@@ -72,6 +74,22 @@ def test_stored_tables_are_those_of_the_run(traced: Scenario, tmp_path: Path) ->
         assert results.trace(what).height
     with pytest.raises(InputError, match="was not recorded"):
         stored.trace("window")
+
+
+def test_the_size_of_the_files_is_known_in_advance(cli: Cli, tmp_path: Path) -> None:
+    """Of a link that is full, within a factor of two; the command prints it before it runs."""
+    scenario = sojourn.load(ROOT / "examples/red40.toml")
+    traced = scenario.with_(duration="10s", warmup="3s", trace={"packets": True, "flows": "100ms"})
+    results = sojourn.run(traced, ["red"], 1, out=tmp_path / "out")
+    expected = on_disk(results.outcomes[0].point.plan_json)
+    files = [*tmp_path.glob("out/traces/*packets*"), *tmp_path.glob("out/traces/*flow_series*")]
+    taken = sum(path.stat().st_size for path in files)
+    assert len(files) == 2
+    assert taken <= expected <= 2 * taken
+    assert on_disk(scenario.plan_json("red")) == 0
+    (tmp_path / "traced.toml").write_text(traced.to_toml())
+    done = cli("run", "traced.toml", "--aqm", "red", "--seeds", 1)
+    assert f"at most about {expected / 1e6:.3g} MB on disk for each of 1 runs" in done.stderr
 
 
 def test_what_was_not_recorded_is_empty(small: Scenario) -> None:

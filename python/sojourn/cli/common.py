@@ -25,13 +25,22 @@ from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
 from sojourn.worlds.simulated.executors import Local, Serial, cores
 from sojourn.worlds.simulated.memory import excess, largest
+from sojourn.worlds.simulated.memory_bound import on_disk
 
 
 def note_memory(points: Iterable[Point], workers: int | None, verbose: bool = False) -> None:
-    """Print a warning if runs may need more memory than there is; if `verbose`, the bound in any case."""
+    """Print a warning if runs may need more memory than there is; if `verbose`, the bound in any case.
+
+    Runs that log packets or sample flows also print what their files take on disk.
+    """
     plans = [point.plan_json for point in points]
     if verbose and (most := largest(plans)) is not None:
         note(f"memory: at most {most} for a run")
+    if stored := max(map(on_disk, set(plans)), default=0):
+        note(
+            f"log of packets and flows: at most about {stored / 1e6:.3g} MB on disk for each of "
+            f"{len(plans)} runs"
+        )
     if sentence := excess(plans, min(workers or cores(), len(plans))):
         note(f"sojourn: warning: {sentence}")
 
