@@ -11,10 +11,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import typer
 from markup import NOTE, table
 from pages import pages
 
 from sojourn import _core
+from sojourn.cli import _app as command_line
+from sojourn.cli.examples import EXAMPLES
 from sojourn.metrics import METRICS, per_class
 from sojourn.record import UNKNOWN
 from sojourn.record.tables import Column
@@ -120,6 +123,25 @@ def columns(given: Sequence[Column], before: str = "") -> list[list[str]]:
     return rows
 
 
+def commands() -> str:
+    """Tabulate the arguments and options of every command."""
+    text = NOTE + "# Commands\n\nWhat `sojourn COMMAND --help` prints.\n"
+    group = typer.main.get_command(command_line(()))
+    for name, one in group.commands.items():  # type: ignore[attr-defined]
+        text += f"\n## `sojourn {name}`\n\n{one.help.strip()}\n\n"
+        rows = []
+        for given in one.params:
+            is_option = given.param_type_name == "option"
+            names = ", ".join(f"`{word}`" for word in given.opts) if is_option else f"`{given.metavar}`"
+            meta = given.metavar if is_option and given.metavar and not given.is_flag else ""
+            default = given.default if not callable(given.default) else None
+            shown_default = f"`{default}`" if default not in (None, False, (), []) else ""
+            rows.append([names, f"`{meta}`" if meta else "", shown_default, given.help or ""])
+        text += table(["argument", "value", "default", "meaning"], rows)
+        text += "\n```sh\n" + "\n".join(EXAMPLES[name]) + "\n```\n"
+    return text
+
+
 def schema() -> str:
     """Write the JSON Schema of scenario files, for editors."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
@@ -151,6 +173,7 @@ def shown(default: object) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "reference/commands.md": commands,
     "reference/conventions.md": conventions,
     "reference/files.md": results_files,
     "reference/metrics.md": metrics,
