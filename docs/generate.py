@@ -5,16 +5,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import typer
 from markup import NOTE, table
 from pages import pages
 
 from sojourn import _core
+from sojourn.cli import _app as command_line
+from sojourn.cli.examples import EXAMPLES
 from sojourn.metrics import METRICS, per_class
+from sojourn.record import UNKNOWN
+from sojourn.record.tables import Column
+from sojourn.runner.layout import KINDS, File
 from sojourn.spec.scenario import json_schema
 from sojourn.worlds import having
 
@@ -84,6 +91,57 @@ def metrics() -> str:
     )
 
 
+def results_files() -> str:
+    """Tabulate the files of each kind of results folder, and their columns."""
+    text = NOTE + (HERE / "parts/files-head.md").read_text(encoding="utf-8")
+    for kind, files in KINDS.items():
+        text += f"\n## A folder of `{kind}`\n\n"
+        text += table(["file", "format", "content"], [[f"`{f.path}`", f.format, f.meaning] for f in files])
+    tables: list[File] = []
+    for file in itertools.chain.from_iterable(KINDS.values()):
+        if file.columns and file not in tables:
+            tables.append(file)
+    for file in tables:
+        text += f"\n## Columns of `{file.path}`\n\n{file.meaning[0].upper()}{file.meaning[1:]}.\n\n"
+        text += table(["column", "type", "unit", "meaning"], columns(file.columns))
+    return text
+
+
+def columns(given: Sequence[Column], before: str = "") -> list[list[str]]:
+    """Return a row for each column, and for each field of a structure."""
+    rows = []
+    for one in given:
+        words = [one.meaning]
+        if one.codes:
+            words.append(", ".join(f"{code}: {word}" for code, word in one.codes.items()))
+        if one.null is not None:
+            words.append(f"unknown: {'2^64 - 1' if one.null == UNKNOWN else one.null}")
+        if one.is_optional:
+            words.append("not in every file")
+        rows.append([f"`{before}{one.name}`", one.type, one.unit, "; ".join(words)])
+        rows += columns(one.fields, f"{before}{one.name}.")
+    return rows
+
+
+def commands() -> str:
+    """Tabulate the arguments and options of every command."""
+    text = NOTE + "# Commands\n\nWhat `sojourn COMMAND --help` prints.\n"
+    group = typer.main.get_command(command_line(()))
+    for name, one in group.commands.items():  # type: ignore[attr-defined]
+        text += f"\n## `sojourn {name}`\n\n{one.help.strip()}\n\n"
+        rows = []
+        for given in one.params:
+            is_option = given.param_type_name == "option"
+            names = ", ".join(f"`{word}`" for word in given.opts) if is_option else f"`{given.metavar}`"
+            meta = given.metavar if is_option and given.metavar and not given.is_flag else ""
+            default = given.default if not callable(given.default) else None
+            shown_default = f"`{default}`" if default not in (None, False, (), []) else ""
+            rows.append([names, f"`{meta}`" if meta else "", shown_default, given.help or ""])
+        text += table(["argument", "value", "default", "meaning"], rows)
+        text += "\n```sh\n" + "\n".join(EXAMPLES[name]) + "\n```\n"
+    return text
+
+
 def schema() -> str:
     """Write the JSON Schema of scenario files, for editors."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
@@ -115,7 +173,9 @@ def shown(default: object) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "reference/commands.md": commands,
     "reference/conventions.md": conventions,
+    "reference/files.md": results_files,
     "reference/metrics.md": metrics,
     "reference/scenario.md": scenario,
     "reference/scenario.schema.json": schema,

@@ -14,11 +14,14 @@ from sojourn._core import CORE_VERSION, VERSION
 from sojourn.algorithms import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, Param, drop_both
 from sojourn.api import run
 from sojourn.errors import InputError, RunFailed, SojournError
+from sojourn.metrics.own import metric
 from sojourn.record import Record
 from sojourn.results import Results
 from sojourn.spec.aqm_spec import aqm
 from sojourn.spec.scenario import Scenario, load
 from sojourn.study.compare import Comparison, compare
+from sojourn.study.folder import Folder
+from sojourn.study.folder import open as open  # noqa: A004 - called as sojourn.open
 from sojourn.worlds.simulated.dask import Dask
 
 __version__ = VERSION
@@ -34,6 +37,7 @@ __all__ = [
     "Aqm",
     "Comparison",
     "Dask",
+    "Folder",
     "InputError",
     "Param",
     "Record",
@@ -45,5 +49,6 @@ __all__ = [
     "compare",
     "drop_both",
     "load",
+    "metric",
     "run",
 ]

@@ -41,6 +41,7 @@ __all__ = [
     "tcp_options",
     "check",
     "run",
+    "view",
     "IdleGuard",
     "Batch",
     "Gateway",

@@ -16,6 +16,7 @@ from sojourn.algorithms import Aqm, digests, permitting, spec_of
 from sojourn.errors import InputError
 from sojourn.metrics.diagnostics import alike, summary
 from sojourn.results import Results
+from sojourn.runner import layout
 from sojourn.runner.check import check
 from sojourn.runner.code import require_same
 from sojourn.runner.execute import Outcome, Progress, execute
@@ -129,6 +130,7 @@ def run_points(
             store = Store(out, traces=keep_traces == "all")
             write_manifest(store.directory, manifest)
             files.write(store.directory / "scenario.toml", scenario.to_toml())
+            layout.write(store.directory, "run")
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
     noted = {}

@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from sojourn import files, worlds
 from sojourn.algorithms import remember
 from sojourn.errors import InputError, refuse_damaged
-from sojourn.metrics import find
+from sojourn.metrics import Own, find, measure
+from sojourn.metrics import load as load_own
 from sojourn.metrics.diagnostics import sentence, settled, unsettled
 from sojourn.record import Record, array
 from sojourn.runner.archive import Archive
@@ -27,8 +29,12 @@ from sojourn.stats.warmup import NOT_SETTLED, Settling
 if TYPE_CHECKING:
     import polars as pl
 
+    from sojourn.metrics.own import Function
+
 
 MANIFEST = "manifest.json"
+#: Tables over time besides the samples of queues, and the attribute of a record that has them.
+EVENTS = {"drops": "drops", "cwnd": "cwnd", "packets": "packets", "flows": "flow_series"}
 
 
 class Results:
@@ -75,6 +81,8 @@ class Results:
         self._noted = list(warnings)
         self.directory = directory
         self.manifest = manifest or {}
+        #: Metrics of one's own among the values.
+        self.own: tuple[Own, ...] = ()
 
     @classmethod
     @refuse_damaged
@@ -92,6 +100,10 @@ class Results:
             if text is None:
                 raise InputError(str(folder), "is not a results folder: it has no manifest.json")
             manifest = json.loads(text)
+            if not isinstance(manifest["runs"], list):
+                raise InputError(
+                    str(folder), "is not a folder of runs", "sojourn.open, which reads every kind"
+                )
             wanted = [one["run_id"] for one in manifest["runs"]]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
@@ -115,7 +127,40 @@ class Results:
     def joined(self, more: Results) -> Results:
         """Return these results with `more` seeds of the same algorithms; in memory only."""
         warnings = list(dict.fromkeys(self._noted + more._noted))
-        return Results(self.scenario, self.aqms, [*self.outcomes, *more.outcomes], warnings)
+        found = Results(self.scenario, self.aqms, [*self.outcomes, *more.outcomes], warnings)
+        found.own = self.own
+        return found
+
+    def with_metrics(self, *metrics: str | Function) -> Results:
+        """Return these results with metrics of one's own, computed from the records.
+
+        Parameters
+        ----------
+        *metrics : callable or str
+            Functions of a `Record` that return a number or None; ``FILE.py:NAME`` if the file is permitted.
+
+        Examples
+        --------
+        >>> import sojourn
+        >>> def marked(record):
+        ...     return sum(record.queues[0]["marks"]) / record.queues[0]["arrivals"]
+        >>> scenario = sojourn.load("examples/red40.toml").with_(duration="4s", warmup="2s")
+        >>> sojourn.run(scenario, ["red"], seeds=2).with_metrics(marked).estimate("red", "marked").mean
+        0.0
+        """
+        return self.measured(load_own(metrics)[1])
+
+    def measured(self, own: Sequence[Own]) -> Results:
+        """Return these results with loaded metrics of one's own."""
+        if not own:
+            return self
+        outcomes = []
+        for one in self.outcomes:
+            where = f"{one.point.spec}, seed {one.point.seed}"
+            outcomes.append(replace(one, metrics={**one.metrics, **measure(own, one.record, where)}))
+        found = Results(self.scenario, self.aqms, outcomes, self._noted, self.directory, self.manifest)
+        found.own = (*self.own, *own)
+        return found
 
     @property
     def id(self) -> str | None:
@@ -236,8 +281,8 @@ class Results:
         Parameters
         ----------
         what : str
-            ``queue`` (every column), one column or probe by name (``queue_mean``, ``p``), ``drops`` or
-            ``cwnd`` (if the scenario records them).
+            ``queue`` (every column), one column or probe by name (``queue_mean``, ``p``), or what the
+            scenario records: ``drops``, ``cwnd``, ``packets`` or ``flows`` (`Record`).
         aqm : str, optional
             Only this algorithm: its spec, or its name where that is unambiguous.
         seed : int, optional
@@ -245,8 +290,9 @@ class Results:
         """
 
         def read(record: Record) -> pl.DataFrame:
-            if what in ("drops", "cwnd"):
-                return record.drops if what == "drops" else record.cwnd
+            if what in EVENTS:
+                frame: pl.DataFrame = getattr(record, EVENTS[what])
+                return frame
             series = record.series()
             if what == "queue":
                 return series
@@ -255,10 +301,9 @@ class Results:
             )
 
         frame = self._collect(read, aqm, seed)
-        if what not in ("queue", "drops", "cwnd") and what not in frame.columns:
-            raise InputError(
-                f"trace {what!r}", "was not recorded", "queue, drops, cwnd, or a column of queue"
-            )
+        if what not in ("queue", *EVENTS) and what not in frame.columns:
+            allowed = f"queue, {', '.join(EVENTS)}, or a column of queue"
+            raise InputError(f"trace {what!r}", "was not recorded", allowed)
         return frame
 
     def flows(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
@@ -285,18 +330,17 @@ class Results:
         """
         import polars as pl
 
-        columns = {"delay": ("delay_edges_ns", "delay_counts"), "drop_run": ("run_lengths", "run_counts")}
-        if what not in (*columns, "lateness"):
-            raise InputError(f"distribution {what!r}", "is not kept", ", ".join((*columns, "lateness")))
+        kinds = ("delay", "drop_run", "lateness")
+        if what not in kinds:
+            raise InputError(f"distribution {what!r}", "is not kept", ", ".join(kinds))
 
         def read(record: Record) -> pl.DataFrame:
             if what == "lateness":
                 return record.lateness.select((pl.col("edge") / 1e9).alias("late_s"), "count")
-            edges, counts = (array(record.queues[0][name], "Q") for name in columns[what])
-            frame = pl.DataFrame({"edge": edges, "count": counts})
             if what == "delay":
-                return frame.select((pl.col("edge") / 1e9).alias("delay_s"), "count")
-            return frame.rename({"edge": "length"})
+                return record.delays
+            lengths, counts = (array(record.queues[0][name], "Q") for name in ("run_lengths", "run_counts"))
+            return pl.DataFrame({"length": lengths, "count": counts})
 
         return self._collect(read, None, None)
 

@@ -89,6 +89,7 @@ def test_the_results_directory_is_self_describing(cli: Cli, small_file: Path, tm
         "manifest.json",
         "report.html",
         "rows.parquet",
+        "schema.json",
         "runs",
         "scenario.toml",
         "traces",

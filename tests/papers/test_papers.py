@@ -14,7 +14,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import sojourn
+from folders import check_folder
 from sojourn import _core, stats
+from sojourn.errors import InputError
 from sojourn.papers import PAPERS, find, index
 from sojourn.papers.answers import Question, answers
 from sojourn.papers.checks import Below, Computed
@@ -335,3 +338,16 @@ def test_added_algorithms_get_the_buffer_of_the_papers_arms():
     assert len(limits) > 3
     assert {_core.spec_info(arm.spec)["limit"] for arm in experiment.arms} == {*limits, "7p"}
     assert len(experiment.arms) == 2 * len(limits)
+
+
+def test_the_folder_opens_and_its_files_are_described(result: Reproduction):
+    assert {"claims.csv", "published.csv", "metrics.parquet"} <= check_folder(result.directory, "reproduce")
+    found = sojourn.open(result.directory)
+    assert (found.kind, found.id) == ("reproduce", result.id)
+    assert set(found.tables) == {"rows", "metrics", "claims", "published"}
+    assert found.runs.equals(result.metrics)
+    assert found.labels == ["experiment_id", "reading", "arm", "aqm", "seed", "run_id"]
+    assert found.table("claims")["claim_id"].to_list() == result.claims["claim_id"].to_list()
+    assert len(list(found.records())) == 8
+    with pytest.raises(InputError, match="has tables only"):
+        _ = found.study

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import sojourn
+from folders import check_folder
 from real.hold import hold
 from real.wire import settle
 from sojourn.record import Record, numbers
@@ -216,6 +217,8 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     results = sojourn.Results.open(tmp_path / "out")
     (metrics,) = [one.metrics for one in results.outcomes]
     assert results.manifest["world"] == "real"
+    assert "runs/*.parquet" in check_folder(tmp_path / "out", "run")
+    assert sojourn.open(tmp_path / "out").runs.equals(results.runs)
     record = results.records[0]
     queue, flows = record.queues[0], record.flows
     assert record.seconds == 1.0

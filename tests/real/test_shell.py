@@ -22,6 +22,8 @@ from typing import Any
 
 import pytest
 
+import sojourn
+from folders import check_folder
 from sojourn.worlds.real.addresses import blocks
 from sojourn.worlds.real.namespace import Namespace, die_with_parent
 from support import Cli, until
@@ -136,8 +138,13 @@ def test_a_command_is_behind_the_link_and_leaves_a_record(
         "report.html",
         "rows.parquet",
         "runs",
+        "schema.json",
         "traces",
     ]
+    assert "runs/*.parquet" in check_folder(tmp_path / "out", "shell")
+    opened = sojourn.open(tmp_path / "out")
+    assert opened.kind == "shell"
+    assert opened.runs["arrivals"].to_list() == [found["metrics"]["arrivals"]]
     assert "pie target 15ms" in (tmp_path / "out/link.toml").read_text()
     page = (tmp_path / "out/report.html").read_text()
     assert "Waiting packets over time" in page

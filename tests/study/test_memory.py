@@ -98,6 +98,16 @@ SHAPES: dict[str, dict[str, str]] = {
         "traffic": 'kind = "udp-cbr"\nrate = "300Mbit/s"\nsize = "300B"\ncount = 2',
     },
     "windows": {"duration": "30s", "rate": "100Mbit/s", "trace": 'interval = "off"\ncwnd = true'},
+    "log of packets": {
+        "duration": "20s",
+        "rate": "50Mbit/s",
+        "trace": 'interval = "off"\npackets = true',
+    },
+    "samples of flows": {
+        "duration": "30s",
+        "trace": 'interval = "off"\nflows = "10ms"',
+        "traffic": TCP + "\ncount = 200",
+    },
     "drops": {
         "duration": "20s",
         "trace": 'interval = "off"\ndrops = true',
@@ -143,7 +153,11 @@ def scenario_of(shape: str, **changes: str) -> str:
 @pytest.fixture(scope="module")
 def measured() -> dict[str, int]:
     """Measure what the run of each shape takes at its peak."""
-    small = scenario_of("windows", duration="50ms", trace='interval = "10ms"\ncwnd = true\ndrops = true')
+    small = scenario_of(
+        "windows",
+        duration="50ms",
+        trace='interval = "10ms"\ncwnd = true\ndrops = true\npackets = true\nflows = "10ms"',
+    )
     texts = json.dumps([(small, scenario_of(shape)) for shape in SHAPES])
     done = subprocess.run([sys.executable, "-c", MEASURE, texts], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -9,11 +9,15 @@ import polars as pl
 import pytest
 
 import sojourn
+from sojourn.cli.summaries import of_sweep
 from sojourn.errors import InputError
+from sojourn.report import for_swept, render
+from sojourn.runner import execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
 from sojourn.study.axes import Axis, cells, listed, magnitudes, spaced, with_parameter
+from sojourn.study.sweep import forecast
 from sojourn.study.sweep.directory import done, status
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import Sweep
@@ -168,6 +172,54 @@ def test_an_estimate_counts_the_remaining_runs(plan: Sweep, tmp_path: Path) -> N
     assert (after.done, after.seconds, after.bytes) == (12, 0, 0)
 
 
+SHORT_FLOWS = {"name": "s", "kind": "tcp-short", "arrivals": "40/s", "size": "20kB", "payload": "960B"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_long"),
+    [
+        ("many small runs", False),
+        ("one run", False),
+        ("one run", True),
+        ("transfers", False),
+        ("transfers", True),
+    ],
+)
+def test_the_estimated_space_is_right_within_a_factor_of_two(
+    small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, is_long: bool
+) -> None:
+    """It was 27 times what 360 small runs took: each was thought to have a file of its own.
+
+    How many runs share a file depends on the speed of the machine: here all do.
+    """
+    for module in (forecast, execute):
+        monkeypatch.setattr(module, "FLUSH_S", float("inf"))
+    monkeypatch.setattr(forecast, "LONG_S", -float("inf") if is_long else float("inf"))
+    short = small.with_(duration="4s", warmup="2s", trace={"interval": "off"})
+    files = small.with_(duration="20s", warmup="2s", traffic=[{**SHORT_FLOWS, "header": "40B"}])
+    counts, delays = listed("traffic.ftp.count", "2,10,30"), listed("dumbbell.delay", "5ms,20ms")
+    wanted = {
+        "many small runs": Sweep(short, ["red", "pie", "codel"], [counts, delays], seeds=10),
+        "one run": Sweep(short, ["red"], [listed("queue.limit", "20p")], seeds=1),
+        "transfers": Sweep(files, ["red"], [listed("queue.limit", "50p,100p")], seeds=4),
+    }[kind]
+    expected = estimate(wanted, tmp_path, 1).bytes
+    sweep(wanted, out=tmp_path)
+    taken = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
+    assert expected is not None
+    assert taken / 2 <= expected <= 2 * taken, (expected, taken)
+
+
+def test_more_files_need_more_space(plan: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "FLUSH_S", float("inf"))
+    together = estimate(plan, tmp_path, 1).bytes
+    monkeypatch.setattr(forecast, "FLUSH_S", 1e-9)
+    apart = estimate(plan, tmp_path, 1).bytes
+    assert together is not None
+    assert apart is not None
+    assert apart > 3 * together
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -211,3 +263,25 @@ def test_no_sources_of_a_traffic_is_a_cell(small: sojourn.Scenario) -> None:
     assert one["cbr.goodput_bps"] > 0
     with pytest.raises(sojourn.InputError, match="traffic has no sources: every count is 0"):
         sojourn.run(small.with_(traffic=[small.traffic[0].model_copy(update={"count": 0})]))
+
+
+def test_a_varied_number_is_a_number_in_every_table(small: Scenario, tmp_path: Path) -> None:
+    short = small.with_(duration="2s", warmup="1s", trace={"interval": "off"})
+    axes = [listed("traffic.ftp.count", "2,10,3"), listed("aqm.max_p", "0.1,1"), listed("queue.limit", "50p")]
+    swept = sweep(Sweep(short, ["red"], axes, seeds=1), out=tmp_path)
+    for name in ("runs.parquet", "summary.parquet"):
+        frame = pl.read_parquet(tmp_path / name)
+        kinds = [frame.schema[axis.key] for axis in axes]
+        assert kinds == [pl.Int64, pl.Float64, pl.String], name
+        assert frame["traffic.ftp.count"].unique().sort().to_list() == [2, 3, 10]
+    shown = of_sweep(swept).tables[0]
+    assert shown.frame().schema["traffic.ftp.count"] == pl.Int64
+    report = render(for_swept(swept))
+    assert all(text in report for text in ("traffic.ftp.count", ">10<", ">0.1<"))
+
+
+def test_values_that_are_one_number_stay_two_combinations() -> None:
+    assert Axis("aqm.max_p", ("0.1", "0.10")).data == ("0.1", "0.10")
+    assert Axis("k", ("1", "1.5", "1e3")).data == (1.0, 1.5, 1000.0)
+    assert Axis("k", ("on", "1")).data == ("on", "1")
+    assert Axis("k", ("1" * 30, "2")).data == (float("1" * 30), 2.0)

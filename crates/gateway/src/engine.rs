@@ -365,7 +365,7 @@ impl OutcomeSink<'_> {
     fn on_outcome(&mut self, token: u32, outcome: Outcome) {
         let counts = &mut self.flows.direction(self.slots[token as usize].flow).counts;
         match outcome {
-            Outcome::Marked => counts.marked += 1,
+            Outcome::Marked(..) => counts.marked += 1,
             Outcome::Dropped(..) => {
                 counts.dropped += 1;
                 self.stats.dropped += 1;

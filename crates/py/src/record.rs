@@ -100,6 +100,36 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
     let drops = columns!(py, record.drops, [time_ns, flow, sequence, cause, arrival, queue_packets]);
     dict.set_item("drops", drops)?;
     dict.set_item("cwnd", columns!(py, record.cwnd, [time_ns, flow, cwnd, ssthresh]))?;
+    if !record.packets.time_ns.is_empty() {
+        let packets = columns!(
+            py,
+            record.packets,
+            [
+                time_ns,
+                event,
+                reason,
+                arrival,
+                flow,
+                connection,
+                sequence,
+                kind,
+                bytes,
+                ecn,
+                flag,
+                class,
+                queue_packets,
+            ]
+        );
+        dict.set_item("packets", packets)?;
+    }
+    if !record.flow_series.time_ns.is_empty() {
+        let flows = columns!(
+            py,
+            record.flow_series,
+            [time_ns, flow, connection, goodput_bytes, carried_bytes, cwnd, srtt_ns]
+        );
+        dict.set_item("flow_series", flows)?;
+    }
     let sampled = PyList::empty(py);
     for queue in &record.series.queues {
         sampled.append(series_dict(py, queue)?)?;

@@ -60,7 +60,7 @@ pub enum RunError {
     #[error("more than {0} connections were opened")]
     TooManyFlows(u64),
     /// The traces need more memory than there is, or than the caller allowed.
-    #[error("its traces of drops and congestion windows need more than {} MB of memory", .0 / 1_000_000)]
+    #[error("its traces of packets, drops, flows and congestion windows need more than {} MB of memory", .0 / 1_000_000)]
     Memory(u64),
     /// The packet counts are inconsistent: a defect of the simulator.
     #[error("packets were not conserved: {0}")]

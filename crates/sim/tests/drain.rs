@@ -45,7 +45,7 @@ fn open(starts: &[u64], ends: &[u64], end: u64) -> usize {
 fn the_window_is_the_same_and_every_transfer_ends_as_in_a_longer_run() {
     for (aqm, interval) in [("droptail", None), ("red", Some(Span(SECOND / 100))), ("pie", None)] {
         let end = 5 * SECOND;
-        let trace = Trace { interval, drops: true, cwnd: false };
+        let trace = Trace { interval, drops: true, cwnd: false, ..Trace::default() };
         let plain = Plan { trace, ..mixed(aqm, end) };
         let before = run(&plain, SEED);
         let drained = run(&Plan { drain: Some(Span(100 * SECOND)), ..plain.clone() }, SEED);

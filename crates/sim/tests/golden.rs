@@ -201,7 +201,7 @@ fn hash(record: &Record) -> u64 {
 }
 
 fn hold(name: &str, mut plan: Plan) {
-    plan.trace = Trace { interval: Some(Span(100 * MS)), drops: true, cwnd: true };
+    plan.trace = Trace { interval: Some(Span(100 * MS)), drops: true, cwnd: true, ..Trace::default() };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
     let seen = table(&plan, &run(&plan, 1));
     if env::var_os("BLESS").is_some() {

@@ -14,4 +14,5 @@ mod properties;
 mod refusals;
 mod shortcuts;
 mod support;
+mod traces;
 mod web;

@@ -75,7 +75,7 @@ fn plan_of(&(_, limit, aqm, set): &Case) -> Plan {
     let flow = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options("ns2", set))));
     let ecn = set.contains(&("ecn", "on"));
     let mut plan = plan(dumbbell(QueueConfig { ecn, ..queue(limit, aqm) }), vec![flow], 30 * SECOND);
-    plan.trace = Trace { interval: None, drops: true, cwnd: true };
+    plan.trace = Trace { interval: None, drops: true, cwnd: true, ..Trace::default() };
     plan.conventions = Conventions::Ns2;
     plan
 }

@@ -31,7 +31,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             traffic,
             drain: None,
             phases: Vec::new(),
-            trace: Trace { interval, drops: true, cwnd },
+            trace: Trace { interval, drops: true, cwnd, ..Trace::default() },
             conventions: if ns2 { Conventions::Ns2 } else { Conventions::Default },
             algorithms: Vec::new(),
         })

@@ -17,7 +17,7 @@ import os
 import re
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +32,8 @@ from sojourn.files.untrusted import MOST_CODE, read_bytes, reason
 from sojourn.spec.aqm_spec import Spec, canonical, short_path
 
 HERE = "python"
+#: The form of a metric in a file.
+FUNCTION = "def NAME(record): ..., in a Python file"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
 #: Attributes that the simulator sets, and parameters of the queue.
 RESERVED = ("ecn", "link", "limit", "overflow")
@@ -159,6 +161,32 @@ def remember(code: object) -> None:
 def describe(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return hash and description of classes, for a manifest."""
     return {name: facts(sha256_of(name), _described(_known[name])) for name in names if name in _known}
+
+
+def function_of(name: str) -> tuple[Callable[..., Any], str]:
+    """Return the function called ``FILE.py:NAME``, and the hash of its file.
+
+    Raises
+    ------
+    InputError
+        If the file may not be executed, cannot be loaded, or has no such function.
+    """
+    path, _, wanted = name.rpartition(":")
+    if not is_permitted(path):
+        raise InputError(f"metric {name!r}", "names Python code", REMEDY)
+    try:
+        source = read_bytes(path, MOST_CODE)
+        module = _execute(path, source)
+    except (OSError, ValueError) as error:
+        raise InputError(path, f"cannot be read: {reason(error)}", FUNCTION) from None
+    except _core.SpecError as error:
+        raise from_core(error) from None
+    function = vars(module).get(wanted)
+    if not callable(function) or isinstance(function, type):
+        there = [key for key, value in vars(module).items() if inspect.isfunction(value)]
+        near = _core.nearest(wanted, there)
+        raise InputError(path, f"has no function {wanted!r}", ", ".join(there) or FUNCTION, near)
+    return function, hashlib.sha256(source).hexdigest()
 
 
 def adopt(name: str, source: bytes) -> None:

@@ -41,6 +41,7 @@ COMMANDS = {
     "list": ("list_", "list_algorithms"),
     "explain": ("explain", "explain"),
     "report": ("report", "report"),
+    "export": ("export_packets", "export"),
     "verify": ("verify", "verify"),
     "schema": ("schema", "schema"),
     "shell": ("shell", "shell"),

@@ -13,23 +13,34 @@ from typing import Any
 
 from sojourn.algorithms import permit, permit_all
 from sojourn.errors import InputError
+from sojourn.metrics import Own, load
 from sojourn.runner.archive import LOG
 from sojourn.runner.manifest import command_line
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
+from sojourn.study.compare import check_metric
 from sojourn.study.pilot import pilot
 from sojourn.terminal import console, escape, show
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
 from sojourn.worlds.simulated.executors import Local, Serial, cores
 from sojourn.worlds.simulated.memory import excess, largest
+from sojourn.worlds.simulated.memory_bound import on_disk
 
 
 def note_memory(points: Iterable[Point], workers: int | None, verbose: bool = False) -> None:
-    """Print a warning if runs may need more memory than there is; if `verbose`, the bound in any case."""
+    """Print a warning if runs may need more memory than there is; if `verbose`, the bound in any case.
+
+    Runs that log packets or sample flows also print what their files take on disk.
+    """
     plans = [point.plan_json for point in points]
     if verbose and (most := largest(plans)) is not None:
         note(f"memory: at most {most} for a run")
+    if stored := max(map(on_disk, set(plans)), default=0):
+        note(
+            f"log of packets and flows: at most about {stored / 1e6:.3g} MB on disk for each of "
+            f"{len(plans)} runs"
+        )
     if sentence := excess(plans, min(workers or cores(), len(plans))):
         note(f"sojourn: warning: {sentence}")
 
@@ -54,6 +65,20 @@ def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
         permit_all()
     for specs in named:
         permit(specs or ())
+
+
+def own_metrics(scenario: Scenario, names: Sequence[str] | None) -> tuple[list[str], list[Own]]:
+    """Load the metrics of one's own among those of ``--metric``; return the names of all, and these.
+
+    Raises
+    ------
+    InputError
+        Before anything runs, if a metric does not exist or has no value in the scenario.
+    """
+    found, own = load(names or ())
+    for name in found:
+        check_metric(scenario, "metric", name)
+    return found, own
 
 
 def with_warmup(

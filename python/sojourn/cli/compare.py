@@ -104,7 +104,7 @@ def compare(
     allow_code: AllowCode = False,
 ) -> None:
     """Compare algorithms on a scenario, paired by seed. Each is better, worse, or not shown to differ."""
-    permit_code(allow_code, aqm or [], [baseline or ""])
+    permit_code(allow_code, aqm or [], [baseline or ""], metric)
     scenario = load(file)
     with resumable(), executor(workers, serial, dask) as maker:
         scenario = with_warmup(scenario, warmup, aqm, maker)
@@ -148,7 +148,7 @@ def compare(
         note(comparison.pairing)
     for line in comparison.results.notes:
         note(line)
-    note(f"report: {write_report(comparison.results)}")
+    note(f"report: {write_report(comparison.results, comparison)}")
     note(f"id: {comparison.results.id}")
 
 

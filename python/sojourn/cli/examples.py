@@ -47,6 +47,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "list": ("sojourn list", "sojourn list --json"),
     "explain": ("sojourn explain codel", "sojourn explain queue.limit"),
     "report": ("sojourn report results/home-1234", "sojourn report results/home-1234 --export table.tex"),
+    "export": (
+        "sojourn export results/home-1234 packets.pcapng",
+        "sojourn export results/home-1234 out.tr --aqm pie --seed 2 --most 10MB",
+    ),
     "verify": ("sojourn verify results/home-1234", "sojourn verify results/home-1234 --sample 5%"),
     "schema": ("sojourn schema", "sojourn schema > scenario.schema.json"),
     "shell": (

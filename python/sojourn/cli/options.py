@@ -87,7 +87,8 @@ Metric = Annotated[
     typer.Option(
         "--metric",
         metavar="METRIC",
-        help="Metric to compare or show; repeatable [default: the main ones].",
+        help="Metric to compare or show, also one of your own, like mine.py:p999; repeatable [default: the "
+        "main ones].",
         show_default=False,
     ),
 ]

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sojourn import files
+from sojourn import _core, files
+from sojourn.cli.common import permit_code
 from sojourn.cli.emit import write_exports
-from sojourn.cli.options import Export, path_of
+from sojourn.cli.options import Export, Metric, path_of
 from sojourn.cli.output import Output
 from sojourn.cli.run import write_report
 from sojourn.cli.shell import of_session
 from sojourn.cli.summaries import of_comparison, of_results, of_sweep
 from sojourn.cli.sweep import write_swept
 from sojourn.cli.tune import of_tuned, write_tuned
+from sojourn.errors import InputError
+from sojourn.metrics import Own, load
 from sojourn.results import Results
 from sojourn.study import shell_session
 from sojourn.study.compare import Comparison
 from sojourn.study.sweep import directory as sweep_directory
 from sojourn.study.tune import directory as tune_directory
+from sojourn.study.tune.model import CONFIRM
 from sojourn.terminal import show
 
 
@@ -36,26 +41,47 @@ def report(
             parser=path_of("DIR", "a folder of results"),
         ),
     ],
+    metric: Metric = None,
     export: Export = None,
 ) -> None:
-    """Write the report of stored results again. Also export their tables."""
+    """Write the report of stored results again. Show metrics of stored runs, also own ones. Export tables."""
+    permit_code(False, metric)
+    names, own = load(metric or ())
     output: Callable[[], Output]
     if files.exists(directory / tune_directory.MANIFEST):
+        if metric:
+            allowed = f"those of a run or a sweep, or {directory / CONFIRM}"
+            raise InputError("metric", "is not for a tuning, whose objectives are fixed", allowed)
         tuned = tune_directory.reopen(directory)
         show(str(write_tuned(tuned)))
         output = partial(of_tuned, tuned)
     elif files.exists(directory / sweep_directory.PLAN):
-        swept = sweep_directory.reopen(directory)
+        swept = sweep_directory.reopen(directory, own)
         show(str(write_swept(swept)))
-        output = partial(of_sweep, swept)
+        output = partial(of_sweep, swept, names)
     elif files.exists(directory / shell_session.LINK):
         session, results = shell_session.reopen(directory)
+        results = _with(results, names, own)
         show(str(write_report(results)))
-        output = partial(of_session, session)
+        output = partial(of_results, results, names) if names else partial(of_session, session)
     else:
-        results = Results.open(directory)
-        show(str(write_report(results)))
+        results = _with(Results.open(directory), names, own)
         comparison = Comparison.of(results)
-        output = partial(of_comparison, comparison) if comparison else partial(of_results, results)
+        if comparison is not None and names:
+            comparison = replace(comparison, chosen=tuple(names), sort=names[0])
+        show(str(write_report(results, comparison)))
+        output = partial(of_comparison, comparison) if comparison else partial(of_results, results, names)
+    if names:
+        output().print()
     if export:
         write_exports(output(), export)
+
+
+def _with(results: Results, names: list[str], own: list[Own]) -> Results:
+    """Return results with own metrics; raise ``InputError`` if they lack one of `names`."""
+    results = results.measured(own)
+    for name in names:
+        if name not in results.metric_names:
+            near = _core.nearest(name, results.metric_names)
+            raise InputError("metric", f"= {name!r} was not measured", "a metric of the runs", near)
+    return results

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from sojourn import worlds
 from sojourn.api import default_directory, plan, run_points
-from sojourn.cli.common import note, note_memory, permit_code, progress, resumable, with_warmup
+from sojourn.cli.common import (
+    note,
+    note_memory,
+    own_metrics,
+    permit_code,
+    progress,
+    resumable,
+    with_warmup,
+)
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -15,6 +23,7 @@ from sojourn.cli.options import (
     Export,
     File,
     Json,
+    Metric,
     Out,
     RetryFailed,
     SeedFrom,
@@ -39,6 +48,7 @@ def run(
     seeds: Seeds = 5,
     seed_from: SeedFrom = 1,
     warmup: Warmup = None,
+    metric: Metric = None,
     world: World = worlds.DEFAULT,
     out: Out = None,
     json: Json = False,
@@ -49,10 +59,11 @@ def run(
     allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario under several algorithms and seeds. Show metrics with 95 % intervals."""
-    permit_code(allow_code, aqm)
+    permit_code(allow_code, aqm, metric)
     if warmup == "auto" and world != worlds.DEFAULT:
         raise InputError("warmup", f"= auto is chosen by simulated runs, not in the {world} world", "a time")
     scenario = load(file)
+    shown, own = own_metrics(scenario, metric)
     with resumable():
         scenario = with_warmup(scenario, warmup, aqm)
     points = plan(scenario, aqm, seeds, seed_from, world)
@@ -68,10 +79,11 @@ def run(
             results = run_points(
                 points, workers, out=directory, progress=move, command=["sojourn", *sys.argv[1:]]
             )
+        results = results.measured(own)
         written = write_report(results)
     for warning in results.warnings:
         note(f"sojourn: warning: {warning}")
-    emit(of_results(results), json, export)
+    emit(of_results(results, shown), json, export)
     if verbose and results.fast_path is not None:
         note(f"fast path: {results.fast_path}")
     for line in results.notes:
@@ -87,13 +99,13 @@ def note_duration(scenario: Scenario, runs: int, world: str) -> None:
         note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")
 
 
-def write_report(results: Results) -> Path:
-    """Write ``report.html`` into the folder of the results."""
+def write_report(results: Results, comparison: Comparison | None = None) -> Path:
+    """Write ``report.html`` into the folder of the results; `comparison` replaces the stored one."""
     from sojourn import report
 
     assert results.directory is not None
     path = results.directory / "report.html"
-    comparison = Comparison.of(results)
+    comparison = comparison or Comparison.of(results)
     return report.write(
         report.for_comparison(comparison) if comparison else report.for_results(results), path
     )

@@ -26,8 +26,8 @@ def estimates(name: str, data_only: bool = False) -> Estimates:
     return Estimates(name, label(name), display(name), known.digits if known else 4, data_only)
 
 
-def of_results(results: Results) -> Output:
-    """Return mean and 95 % half-width of the main metrics; files have every metric."""
+def of_results(results: Results, metrics: Sequence[str] = ()) -> Output:
+    """Return mean and 95 % half-width of `metrics`, or of the main ones; files have every metric."""
     names = [traffic.name for traffic in results.scenario.traffic]
     main = shown("summary")
     own = [one for one in shown("traffic") if len(names) > 1 or METRICS[one].scope in ("objects", "pages")]
@@ -38,6 +38,7 @@ def of_results(results: Results) -> Output:
     main += [f"phases.{phase.name}.{one}" for phase in results.scenario.phase for one in own]
     main = [name for name in main if name in results.metric_names]
     main = [name for name in main if any(results.estimate(aqm, name).n for aqm in results.aqms)]
+    main = list(dict.fromkeys(metrics)) or main
     every = [*main, *(name for name in results.metric_names if name not in main)]
     title = f"{results.scenario.name}: {_means(len(results.seeds))}"
     world = results.outcomes[0].point.world
@@ -95,7 +96,7 @@ def of_sweep(swept: Swept, metrics: Sequence[str] = ()) -> Output:
         found = {row["metric"]: Estimate(row["mean"], row["ci95"], row["n"]) for row in group.to_dicts()}
         absent = Estimate(None, None, 0)
         rows.append([*group.select(keys).row(0), *(found.get(name, absent) for name in every)])
-    columns = [*(Column(key, key) for key in keys), *(estimates(n, n not in main) for n in every)]
+    columns = [*(Column(key, key, digits=12) for key in keys), *(estimates(n, n not in main) for n in every)]
     table = Table("metrics", title, columns, rows, keys=len(keys), most=MOST_ROWS)
     return Output(title, [table], {"runs": swept.runs().to_dicts(), "summary": summary.to_dicts()})
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, own_metrics, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -39,7 +39,6 @@ from sojourn.runner.leases import retry
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.study.axes import listed, spaced
-from sojourn.study.compare import check_metric
 from sojourn.study.sweep.directory import status
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
@@ -118,10 +117,9 @@ def sweep(
         return
     if directory is not None:
         raise InputError(str(directory), "is one argument too many", "sojourn sweep FILE [OPTIONS]")
-    permit_code(allow_code, aqm, specs_of(lists))
+    permit_code(allow_code, aqm, specs_of(lists), metric)
     plan = _plan(file, ranges or [], lists or [], aqm, seeds, seed_from)
-    for name in metric or []:
-        check_metric(plan.scenario, "metric", name)
+    shown, own = own_metrics(plan.scenario, metric)
     if sbatch is not None and shard is not None:
         raise InputError(
             "sbatch", "writes a script for all shards, --shard runs a single one", "one of the two"
@@ -140,11 +138,19 @@ def sweep(
         retry(folder)
     part = WHOLE if shard is None else Shard.parse(shard)
     with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
-        swept = run_sweep(plan, out=folder, progress=move, command=command, executor=maker, shard=part)
+        swept = run_sweep(
+            plan,
+            out=folder,
+            progress=move,
+            command=command,
+            executor=maker,
+            shard=part,
+            metrics=own,
+        )
     if not swept.complete:
         note(f"sojourn: shard {shard}: {len(swept.metrics)} runs are done, others are missing in {folder}")
     if swept.complete or json or export:
-        emit(of_sweep(swept, metric or ()), json, export)
+        emit(of_sweep(swept, shown), json, export)
     for warning in swept.warnings:
         note(f"sojourn: warning: {warning}")
     for line in swept.notes:
@@ -256,7 +262,7 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
         )
     else:
         time = _duration(found.seconds)
-        notes.append(f"time          about {time} with {cores} workers (from three short trial runs)")
+        notes.append(f"time          about {time} with {cores} workers (from trial runs)")
         notes.append(f"disk          about {found.bytes / 1e6:.3g} MB")
     notes.append(f"memory        at most {found.memory} for a run")
     note_memory(plan.points, workers)

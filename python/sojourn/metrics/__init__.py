@@ -1,9 +1,11 @@
 """Metrics: formulas from a record to numbers, with label and unit of each, and diagnostics of a run."""
 
 from sojourn.metrics.evaluation import compute, metrics_version
+from sojourn.metrics.own import Own, is_own, load, measure
 from sojourn.metrics.queue import percentile
 from sojourn.metrics.registry import (
     METRICS,
+    OWN,
     PERCENT,
     Metric,
     Metrics,
@@ -21,16 +23,21 @@ from sojourn.metrics.registry import (
 
 __all__ = [
     "METRICS",
+    "OWN",
     "PERCENT",
     "Metric",
     "Metrics",
+    "Own",
     "Value",
     "View",
     "compute",
     "display",
     "find",
     "heading",
+    "is_own",
     "label",
+    "load",
+    "measure",
     "metric",
     "metrics_version",
     "per_class",

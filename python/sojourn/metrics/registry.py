@@ -8,8 +8,10 @@ function there and decorate it with `metric`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from sojourn.format import UNSCALED, Scale, scaled
@@ -19,7 +21,7 @@ Value: TypeAlias = float | None
 #: Values by full name.
 Metrics: TypeAlias = dict[str, Value]
 Formula: TypeAlias = Callable[[Table], Value]
-Scope: TypeAlias = Literal["queue", "flows", "tcp", "endless", "objects", "pages"]
+Scope: TypeAlias = Literal["queue", "flows", "tcp", "endless", "objects", "pages", "own"]
 View: TypeAlias = Literal[
     "summary",  # the main table of a run, in the terminal and in its report
     "traffic",  # rows of the main table for each traffic, if there are several
@@ -55,7 +57,8 @@ class Metric:
         SI unit of the value; empty for a pure number.
     scope : str
         ``queue`` (a queue's own), ``flows`` (of a set of flows), ``tcp`` (of TCP flows), ``endless`` (of
-        endless TCP flows), ``objects`` (of finite transfers) or ``pages`` (of web traffic).
+        endless TCP flows), ``objects`` (of finite transfers), ``pages`` (of web traffic) or ``own`` (of a
+        record; `sojourn.metrics.own`).
     read : callable
         The formula.
     better : str
@@ -96,6 +99,8 @@ class Metric:
 
 
 METRICS: dict[str, Metric] = {}
+#: Metrics of one's own that a command or call has loaded (`sojourn.metrics.own`), in this context.
+OWN: ContextVar[Mapping[str, Metric]] = ContextVar("own", default=MappingProxyType({}))
 
 
 def metric(
@@ -151,7 +156,7 @@ def per_class() -> list[str]:
 
 def find(name: str) -> Metric | None:
     """Return the metric of a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
-    return METRICS.get(name) or METRICS.get(name.rpartition(".")[2])
+    return METRICS.get(name) or OWN.get().get(name) or METRICS.get(name.rpartition(".")[2])
 
 
 def label(name: str) -> str:
@@ -166,7 +171,7 @@ def label(name: str) -> str:
     'settling time'
     """
     group, _, own = name.rpartition(".")
-    known = METRICS.get(own)
+    known = METRICS.get(own) or OWN.get().get(name)
     if known is not None:
         text = known.label
     else:

@@ -16,6 +16,7 @@ from sojourn.papers.campaign import Campaign
 from sojourn.papers.paper import Paper
 from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import Selection, command
+from sojourn.runner import layout
 from sojourn.runner.manifest import write_manifest
 
 NAME = "manifest.json"
@@ -44,6 +45,7 @@ def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, A
 def begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
     """Write the manifest at the start."""
     write_manifest(directory, {**facts(paper, selection, campaign), "status": "running"})
+    layout.write(directory, "reproduce")
 
 
 def finish(result: Reproduction) -> None:

@@ -19,7 +19,7 @@ TABLES = ("flows", "objects", "pages")
 #: ``hosts`` is JSON; only runs in the real world have it and the histogram ``lateness``.
 RECORD_COLUMNS = ("window", "events", "fast_path", "queues", "phases", *TABLES, "hosts", "lateness")
 LATENESS = ("edges_ns", "counts")
-TRACE_TABLES = ("drops", "cwnd")
+TRACE_TABLES = ("drops", "cwnd", "packets", "flow_series")
 
 
 def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -102,9 +102,8 @@ def trace_frames(data: Mapping[str, Any]) -> Iterator[tuple[str, pl.DataFrame]]:
     if series["interval"] and frames:
         yield "", pl.concat(frames, how="diagonal")
     for name in TRACE_TABLES:
-        columns = _columns(data[name], name)
-        if len(next(iter(columns.values()))):
-            yield name, pl.DataFrame(columns)
+        if data.get(name) and data[name]["time_ns"]:
+            yield name, pl.DataFrame(_columns(data[name], name))
 
 
 def series_data(frame: pl.DataFrame | None, names: list[str]) -> dict[str, Any]:

@@ -9,87 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sojourn.record.tables import CARRIES, CAUSES, ECN, EVENTS, TYPES, UNFINISHED, UNKNOWN
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-CAUSES = ("overflow", "early", "forced", "flow-limit", "profile")
-#: A missing value: the end of an unfinished transfer, or a counter that a world does not have.
-UNFINISHED = UNKNOWN = 2**64 - 1
-
-#: Type codes of the columns (``memoryview.cast``, and numpy after translation).
-TYPES: dict[str, dict[str, str]] = {
-    "flows": {
-        "traffic": "I",
-        "index": "I",
-        "crosses": "B",
-        **dict.fromkeys(
-            (
-                "start_ns",
-                "queue_arrivals",
-                "queue_drops",
-                "queue_marks",
-                "sent_packets",
-                "retransmitted_packets",
-                "timeouts",
-                "window_cuts",
-                "dropped_packets",
-                "received_packets",
-                "delay_ns",
-                "delay_max_ns",
-                "goodput_bytes",
-            ),
-            "Q",
-        ),
-    },
-    "objects": {"traffic": "I", "index": "I", "start_ns": "Q", "end_ns": "Q", "bytes": "Q"},
-    "pages": {
-        "traffic": "I",
-        "index": "I",
-        "start_ns": "Q",
-        "end_ns": "Q",
-        "objects": "Q",
-        "bytes": "Q",
-    },
-    "drops": {
-        "time_ns": "Q",
-        "flow": "I",
-        "sequence": "I",
-        "cause": "B",
-        "arrival": "Q",
-        "queue_packets": "I",
-    },
-    "cwnd": {"time_ns": "Q", "flow": "I", "cwnd": "d", "ssthresh": "d"},
-    "series": {
-        "packets": "I",
-        "bytes": "Q",
-        "mean_packets": "d",
-        "mean_square_packets": "d",
-        "arrivals": "I",
-        "drops": "I",
-        "departed_bytes": "Q",
-    },
-    "queue": {
-        **dict.fromkeys(("delay_edges_ns", "delay_counts", "run_lengths", "run_counts"), "Q"),
-        "class_number": "B",
-        **dict.fromkeys(
-            (
-                "class_arrivals",
-                "class_arrived_bytes",
-                "class_departures",
-                "class_departed_bytes",
-                "class_drops",
-                "class_dropped_bytes",
-                "class_marks",
-            ),
-            "Q",
-        ),
-        "class_packet_ns": "d",
-        "class_delay_sum_ns": "d",
-        "part_packets": "d",
-    },
-}
 _NUMPY = {"I": "<u4", "Q": "<u8", "d": "<f8", "B": "u1"}
 _SERIES_NAMES = {
     "packets": "queue_packets",
@@ -246,6 +172,14 @@ class Record:
         return pl.DataFrame({"edge": array(columns["edges_ns"], "Q"), "count": array(columns["counts"], "Q")})
 
     @property
+    def delays(self) -> pl.DataFrame:
+        """Histogram of the queueing delays at the measured queue: delay_s (lower bucket edge), count."""
+        import polars as pl
+
+        edges, counts = (array(self.queues[0][name], "Q") for name in ("delay_edges_ns", "delay_counts"))
+        return pl.DataFrame({"delay_s": edges, "count": counts}).with_columns(pl.col("delay_s") / 1e9)
+
+    @property
     def objects(self) -> pl.DataFrame:
         """One row per finite transfer: start, end (null if the run ended first), bytes."""
         return self._timed("objects", "completion_time_s")
@@ -342,3 +276,70 @@ class Record:
         return pl.DataFrame(self._table("cwnd")).select(
             pl.col("time_ns").truediv(1e9).alias("time_s"), pl.exclude("time_ns")
         )
+
+    @property
+    def packets(self) -> pl.DataFrame:
+        """Every packet event at the measured queue (``trace.packets = true``), in the order of time.
+
+        ``event`` is enqueue, dequeue, drop or mark; ``reason`` that of a drop or mark; ``arrival`` is equal
+        in all rows of a packet; ``delay_s`` is the time since it was enqueued, null if it was not.
+        """
+        import polars as pl
+
+        def text(name: str, words: tuple[str, ...]) -> pl.Expr:
+            codes = dict(enumerate(words))
+            return pl.col(name).replace_strict(codes, default=None, return_dtype=pl.String)
+
+        frame = pl.DataFrame(self._optional("packets"))
+        entered = pl.col("time_ns").filter(pl.col("event") == 0).first().over("arrival")
+        waited = (pl.col("time_ns") - entered).truediv(1e9).alias("delay_s")
+        return frame.select(
+            pl.col("time_ns").truediv(1e9).alias("time_s"),
+            text("event", EVENTS),
+            text("reason", CAUSES),
+            "arrival",
+            "flow",
+            "connection",
+            "sequence",
+            text("kind", CARRIES),
+            "bytes",
+            text("ecn", ECN),
+            pl.col("flag") == 1,
+            "class",
+            "queue_packets",
+            pl.when(pl.col("event") > 0).then(waited).alias("delay_s"),
+        )
+
+    @property
+    def flow_series(self) -> pl.DataFrame:
+        """Samples of every active flow (``trace.flows = "100ms"``).
+
+        Columns: time_s, traffic, index, flow (row of `flows`), connection, goodput_bps (delivered in order)
+        and throughput_bps (through the measured queue) since the previous sample, cwnd in packets and rtt_s
+        (smoothed), which datagrams do not have.
+        """
+        import polars as pl
+
+        frame = pl.DataFrame(self._optional("flow_series"))
+        seconds = self.plan["trace"].get("flows", 0) / 1e9
+        rate = 8 / seconds if seconds else 0.0
+        known = self.flows.select("traffic", "index").with_row_index("flow")
+        return frame.join(known, on="flow", how="left", maintain_order="left").select(
+            pl.col("time_ns").truediv(1e9).alias("time_s"),
+            "traffic",
+            "index",
+            "flow",
+            "connection",
+            (pl.col("goodput_bytes") * rate).alias("goodput_bps"),
+            (pl.col("carried_bytes") * rate).alias("throughput_bps"),
+            pl.col("cwnd").fill_nan(None),
+            pl.col("srtt_ns").fill_nan(None).truediv(1e9).alias("rtt_s"),
+        )
+
+    def _optional(self, table: str) -> dict[str, NDArray[np.generic]]:
+        """Return the columns of a table that only some records have; empty columns if it is missing."""
+        try:  # `get` would not load a stored record
+            columns = self.data[table]
+        except KeyError:
+            columns = dict.fromkeys(TYPES[table], b"")
+        return {name: array(columns[name], code) for name, code in TYPES[table].items()}

@@ -52,7 +52,12 @@ def for_swept(swept: Swept, command: str = "") -> Document:
         *(Note(f"{one[0].upper()}{one[1:]}.") for one in swept.notes),
     ]
     if swept.metrics:
-        summary = swept.summary()
+        texts = [
+            pl.col(axis.key).replace_strict(dict(zip(axis.data, axis.values, strict=True)))
+            for axis in plan.axes
+            if axis.key != "aqm"
+        ]
+        summary = swept.summary().with_columns(texts)
         keys = [name for name in summary.columns if name not in ("metric", "mean", "ci95", "n")]
         rows = _wide(summary, keys)
         blocks += [Section("Figures", figures) for figures in [_figures(rows, plan.axes, keys)] if figures]

@@ -119,10 +119,21 @@ def plan(scenario: ScenarioFields, spec: str | None = None) -> dict[str, Any]:
         "topology": _dumbbell(scenario, resolved) if scenario.dumbbell else _graph(scenario, resolved),
         "traffic": [_traffic(scenario, one, f"traffic.{one.name}", ecn) for one in scenario.senders],
         "measure": name,
-        "trace": {"interval": interval(scenario), "drops": scenario.trace.drops, "cwnd": scenario.trace.cwnd},
+        "trace": _trace(scenario),
         "conventions": scenario.conventions,
         **_drain(scenario),
         **({"phases": _phases(scenario)} if scenario.phase else {}),
+    }
+
+
+def _trace(scenario: ScenarioFields) -> dict[str, Any]:
+    wanted = scenario.trace
+    return {
+        "interval": interval(scenario),
+        "drops": wanted.drops,
+        "cwnd": wanted.cwnd,
+        **({"packets": True} if wanted.packets else {}),
+        **({"flows": number("span", wanted.flows)} if wanted.flows is not None else {}),
     }
 
 

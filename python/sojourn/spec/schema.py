@@ -360,6 +360,12 @@ class Trace(Table):
     )
     drops: bool = Field(False, description="every drop at the measured queue")
     cwnd: bool = Field(False, description="every change of a congestion window")
+    packets: bool | None = Field(
+        None, description="every packet that enters or leaves the measured queue; absent: false"
+    )
+    flows: Period | None = Field(
+        None, description="sampling interval of every flow: goodput, window, round-trip time; absent: none"
+    )
 
 
 class ScenarioFields(Table):

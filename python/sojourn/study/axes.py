@@ -14,6 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sojourn import _core
@@ -39,6 +40,24 @@ class Axis:
     def is_aqm(self) -> bool:
         """Whether the key belongs to the algorithm, not the scenario."""
         return self.key.split(".")[0] == "aqm"
+
+    @cached_property
+    def data(self) -> tuple[int, ...] | tuple[float, ...] | tuple[str, ...]:
+        """The values in tables: numbers if all are numbers without a unit, else the text as given.
+
+        Examples
+        --------
+        >>> Axis("traffic.ftp.count", ("2", "10")).data, Axis("aqm.max_p", ("0.1", "1")).data
+        ((2, 10), (0.1, 1.0))
+        >>> Axis("queue.limit", ("50p", "100p")).data
+        ('50p', '100p')
+        """
+        found = magnitudes(self)
+        if found is None or found[1] or len(set(found[0])) < len(self.values):
+            return self.values  # two texts of one number are two combinations
+        if all(re.fullmatch(r"[-+]?\d{1,18}", value) for value in self.values):
+            return tuple(int(value) for value in self.values)
+        return tuple(found[0])
 
 
 def listed(key: str, text: str) -> Axis:

@@ -19,7 +19,8 @@ from sojourn.algorithms import spec_of as canonical
 from sojourn.api import plan, scenario_of
 from sojourn.api import run as run_scenario
 from sojourn.errors import InputError
-from sojourn.metrics import METRICS, find, label, shown
+from sojourn.metrics import METRICS, OWN, find, label, shown
+from sojourn.metrics import load as load_own
 from sojourn.metrics.evaluation import OF_WINDOW
 from sojourn.results import Results
 from sojourn.runner.execute import Progress
@@ -40,6 +41,8 @@ from sojourn.worlds import Executor
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from sojourn.metrics.own import Function
 
 
 SORT = "mean_delay_s"
@@ -244,17 +247,22 @@ class Comparison:
         return int(min(most, MOST_SEEDS))
 
     def facts(self) -> dict[str, Any]:
-        """Return the parameters that the manifest stores to restore the comparison."""
+        """Return the parameters that the manifest stores to restore the comparison.
+
+        Metrics of one's own are left out, because their values are not stored.
+        """
+        own = {one.name for one in self.results.own}
         return {
             "baseline": self.baseline,
-            "sort": self.sort,
+            "sort": self.sort if self.sort not in own else SORT,
             "level": self.level,
             "looks": list(self.looks),
-            "chosen": list(self.chosen),
+            "chosen": [name for name in self.chosen if name not in own],
             "first": self.first,
-            "watched": list(self.watched),
+            "watched": [name for name in self.watched if name not in own],
             "margin": self.margin,
             "planned": list(self.planned),
+            **({"own_metrics": [one.facts for one in self.results.own]} if own else {}),
         }
 
     def forecast(self, share: float = FORECAST) -> str | None:
@@ -335,7 +343,7 @@ def compare(
     progress: Progress | None = None,
     command: Sequence[str] | None = None,
     executor: Executor | None = None,
-    metrics: Sequence[str] = (),
+    metrics: Sequence[str | Function] = (),
     allow_code: bool = False,
     until_difference: str | None = None,
     until_equivalent: float | None = None,
@@ -366,9 +374,10 @@ def compare(
         Limit of seeds that the rules `until_...` add.
     workers, out, progress, command, executor, allow_code
         As for ``sojourn.run``.
-    metrics : sequence of str
+    metrics : sequence of str or callable
         Metrics to compare, in addition to `sort`; those of the view ``comparison`` if empty. Holm's
-        correction covers these metrics: choose them before you see results.
+        correction covers these metrics: choose them before you see results. Metrics of one's own are
+        functions of a `Record`, or ``FILE.py:NAME`` if the file is permitted.
     until_difference : str, optional
         Add seeds until the paired difference of every algorithm from the baseline in this metric is shown
         (or shown to be within `until_equivalent`), or until `most_seeds`. `metrics` is this one if empty.
@@ -399,7 +408,8 @@ def compare(
         if value is not None:
             arguments.text(value, key, "a text")
     on = arguments.texts(on, "on", "a list of metrics")
-    metrics = arguments.texts(metrics, "metrics", "a list of metrics")
+    with permitting(allow_code):
+        names, own = load_own(arguments.listed(metrics, "metrics", "a list of metrics"))
     if until_ci is not None:
         until_ci = arguments.number(until_ci, "until-ci", "above 0, below 1")
     if until_equivalent is not None:
@@ -414,9 +424,9 @@ def compare(
         base = _baseline(specs, baseline)
     if until_difference is not None:
         arguments.text(until_difference, "until-difference", "a metric")
-        metrics = metrics or [until_difference]
-    sort = sort or (metrics[0] if metrics else SORT)
-    chosen = tuple(dict.fromkeys(metrics))
+        names = names or [until_difference]
+    sort = sort or (names[0] if names else SORT)
+    chosen = tuple(dict.fromkeys(names))
     keys = [("until-difference", until_difference)] if until_difference is not None else []
     keys += [("metric", name) for name in chosen] + [("sort", sort)] + [("on", name) for name in on]
     for key, name in keys:
@@ -439,6 +449,7 @@ def compare(
             command=command,
             executor=executor,
         )
+        results = results.measured(own)
         return results if first == 0 or known is None else known.joined(results)
 
     def forecast(comparison: Comparison, share: float) -> None:
@@ -528,6 +539,8 @@ def check_metric(scenario: Scenario, key: str, name: str) -> None:
     groups = {**{one.name: [one] for one in scenario.traffic}}
     for word in ("tcp", "udp"):
         groups.setdefault(word, [one for one in scenario.traffic if transport(one) == word])
+    if name in OWN.get():
+        return
     if own not in METRICS:
         near = _core.nearest(own, list(METRICS))
         allowed = f"{', '.join(METRICS)}; and of a traffic, like {scenario.traffic[-1].name}.goodput_bps"

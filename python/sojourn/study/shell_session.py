@@ -19,6 +19,7 @@ from sojourn.metrics import METRICS, Metrics, compute, metrics_version, shown
 from sojourn.metrics.tables import whole
 from sojourn.record import Record
 from sojourn.results import Results
+from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.execute import Outcome
 from sojourn.runner.identity import keep_rows
@@ -185,11 +186,12 @@ def begin(folder: Path, request: Request) -> None:
         facts = {"world": SHELL_WORLD, "command": command, "status": "running"}
         write_manifest(store.directory, {**facts, "process": asdict(Owner.here())})
         files.write(store.directory / LINK, link)
+        layout.write(store.directory, "shell")
 
 
 def undo(folder: Path) -> None:
     """Remove the files that `begin` wrote, because the session has no record."""
-    for name in (MANIFEST, LINK):
+    for name in (MANIFEST, LINK, layout.SCHEMA):
         files.remove(folder / name)
 
 

@@ -159,6 +159,15 @@ impl Application {
             _ => u64::from(end - first) * u64::from(tcp.payload),
         }
     }
+
+    /// Payload bytes of the packets from `begin` to below `end`.
+    pub(crate) fn bytes_between(&self, tcp: &Tcp, begin: u32, end: u32) -> u64 {
+        if self.payloads.is_some() {
+            let first = begin.max(u32::from(tcp.options.syn));
+            return (first..end).map(|sequence| u64::from(self.payload(tcp, sequence))).sum();
+        }
+        self.bytes(tcp, end) - self.bytes(tcp, begin)
+    }
 }
 
 /// Random payloads. The payload of a packet depends on its sequence number only, so a retransmission has the

@@ -93,7 +93,7 @@ impl Hosts {
                 Endpoint::Tcp(connection)
             }
             (None, Some((source, size))) => {
-                Endpoint::Udp(Box::new(Udp { source, size, sent: 0, goodput: 0, marker }))
+                Endpoint::Udp(Box::new(Udp { source, size, sent: 0, goodput: 0, received: 0, marker }))
             }
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };

@@ -100,8 +100,9 @@ pub(crate) struct Udp {
     pub(crate) size: u32,
     /// Datagrams sent.
     pub(crate) sent: u64,
-    /// Bytes received in the measurement window.
+    /// Bytes received in the measurement window, and in the whole run.
     pub(crate) goodput: u64,
+    pub(crate) received: u64,
     pub(crate) marker: Option<EdgeMarker>,
 }
 

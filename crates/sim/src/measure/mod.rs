@@ -3,10 +3,12 @@
 //! This module depends on queues and flows; those depend on the counters and columns of [`crate::record`]
 //! only.
 
+mod flow_series;
 mod loss_log;
 mod recorder;
 mod result;
 
+pub(crate) use flow_series::FlowSeries;
 pub(crate) use loss_log::{LossContext, LossLog};
 pub(crate) use recorder::Recorder;
-pub(crate) use result::{RunResult, conserved, port_conserves, warmup_snapshots};
+pub(crate) use result::{RunResult, Traces, conserved, port_conserves, warmup_snapshots};

@@ -7,7 +7,7 @@ use crate::{
     packet::Packet,
     path::{Network, Route},
     queue::Port,
-    record::{DropColumns, FlowColumns, Record, Window},
+    record::{DropColumns, FlowColumns, FlowSeriesColumns, PacketColumns, Record, Window},
 };
 
 /// The state of a run at the end of its window.
@@ -18,21 +18,32 @@ pub(crate) struct RunResult<'a> {
     pub(crate) hosts: &'a mut Hosts,
     pub(crate) recorder: &'a mut Recorder,
     pub(crate) measured: u32,
+    pub(crate) traces: Traces,
+}
+
+/// What was recorded at single moments.
+pub(crate) struct Traces {
     pub(crate) drops: DropColumns,
+    pub(crate) packets: PacketColumns,
+    pub(crate) flow_series: FlowSeriesColumns,
 }
 
 impl RunResult<'_> {
     /// The record of the window, without transfers and pages.
     pub(crate) fn record(mut self) -> Record {
-        let RunResult { hosts, drops, .. } = &mut self;
+        let RunResult { hosts, traces, .. } = &mut self;
         let mut cwnd = hosts.cwnd.take().unwrap_or_default();
-        for flow in drops.flow.iter_mut().chain(&mut cwnd.flow) {
+        let Traces { drops, packets, flow_series } = traces;
+        let numbers = [&mut drops.flow, &mut cwnd.flow, &mut packets.flow, &mut flow_series.flow];
+        for flow in numbers.into_iter().flatten() {
             let group = hosts.flows[*flow as usize].group;
             *flow = hosts.index.of(*flow, &hosts.groups[group as usize]);
         }
         let kinds = &mut self.network.kinds;
         let record = self.recorder.columns(self.window, self.measured as usize, self.ports, kinds);
-        Record { flows: flow_columns(&self), drops: self.drops, cwnd, ..record }
+        let flows = flow_columns(&self);
+        let Traces { drops, packets, flow_series } = self.traces;
+        Record { flows, drops, cwnd, packets, flow_series, ..record }
     }
 }
 

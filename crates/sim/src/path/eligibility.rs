@@ -12,6 +12,8 @@ use sojourn_aqm::Span;
 pub(crate) fn fast_path(plan: &Plan, layout: &Layout, measured: u32, is_plain: bool) -> FastPath {
     let reason = if is_plain {
         Some(SlowPathReason::Reference)
+    } else if plan.trace.observes() {
+        Some(SlowPathReason::PacketTrace)
     } else if plan.trace.cwnd {
         Some(SlowPathReason::WindowTrace)
     } else if layout.ports[measured as usize].varies {

@@ -332,7 +332,7 @@ impl Graph {
         let ports = self.ports(plan, &mut kinds, seed)?;
         drop(shortest_paths);
         let ahead = match plan.trace.cwnd {
-            _ if plain => Lookahead::None,
+            _ if plain || plan.trace.observes() => Lookahead::None,
             true => Lookahead::Links,
             false => Lookahead::Senders,
         };

@@ -82,6 +82,19 @@ pub struct Trace {
     /// Record every change of every congestion window.
     #[serde(default)]
     pub cwnd: bool,
+    /// Record every packet that enters or leaves the measured queue.
+    #[serde(default)]
+    pub packets: bool,
+    /// Interval of samples of every flow; absent: no samples.
+    #[serde(default, deserialize_with = "nanoseconds::optional_span")]
+    pub flows: Option<Span>,
+}
+
+impl Trace {
+    /// Whether flows or single packets are recorded, which needs each step of each packet at its own time.
+    pub(crate) fn observes(&self) -> bool {
+        self.packets || self.flows.is_some()
+    }
 }
 
 /// The network.

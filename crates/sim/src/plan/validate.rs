@@ -41,11 +41,14 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if drain > MAX_TIME {
         return Err(PlanError::new("drain", "is too long").allowed("at most 200 days"));
     }
-    if let Some(interval) = plan.trace.interval
-        && (interval == Span::ZERO || plan.duration.0 / interval.0 > MAX_SAMPLES)
-    {
-        return Err(PlanError::new("trace.interval", "gives no samples or too many")
-            .allowed("more than duration / 50000000"));
+    for (key, interval) in [("trace.interval", plan.trace.interval), ("trace.flows", plan.trace.flows)] {
+        if let Some(interval) = interval
+            && (interval == Span::ZERO || plan.duration.0 / interval.0 > MAX_SAMPLES)
+        {
+            return Err(
+                PlanError::new(key, "gives no samples or too many").allowed("more than duration / 50000000")
+            );
+        }
     }
     for (i, phase) in plan.phases.iter().enumerate() {
         let key = format!("phase.{}", phase.name);

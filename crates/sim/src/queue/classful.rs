@@ -11,7 +11,7 @@ pub(super) struct Classful {
     slab: PacketSlab,
     rng: Stream,
     /// The packet taken last.
-    taken: Packet,
+    taken: QueuedPacket,
 }
 
 /// Packets by token. Free slots are reused.
@@ -47,7 +47,10 @@ impl PacketSlab {
                 let one = self.take(token);
                 stats.discard(now, &one.packet, cause, one.number);
             }
-            Outcome::Marked(cause) => stats.mark(now, &mut self.get(token).packet, cause),
+            Outcome::Marked(cause) => {
+                let QueuedPacket { packet, number, .. } = self.get(token);
+                stats.mark(now, packet, cause, *number);
+            }
         }
     }
 }
@@ -55,7 +58,7 @@ impl PacketSlab {
 impl Classful {
     pub(super) fn new(name: &str, scheduler: Box<dyn Scheduler>, seed: u64) -> Classful {
         let rng = Stream::new(seed, &format!("queue/{name}/aqm"));
-        Classful { scheduler, slab: PacketSlab::default(), rng, taken: Packet::default() }
+        Classful { scheduler, slab: PacketSlab::default(), rng, taken: QueuedPacket::default() }
     }
 
     /// Packets and bytes that wait.
@@ -95,13 +98,14 @@ impl Classful {
             return false;
         };
         let one = self.slab.take(token);
-        self.taken = one.packet;
+        self.taken = one;
         stats.departure(now, one.packet.bytes, one.packet.class, one.arrived);
         true
     }
 
     /// The packet taken last.
-    pub(super) fn taken(&self) -> &Packet {
+    #[inline(always)]
+    pub(super) fn taken(&self) -> &QueuedPacket {
         &self.taken
     }
 

@@ -54,8 +54,8 @@ impl Fifo {
         self.buffer.ring.iter().map(|one| &one.packet)
     }
     #[inline(always)]
-    pub(super) fn packet(&self, slot: usize) -> &Packet {
-        &self.buffer.ring.popped(slot).packet
+    pub(super) fn taken(&self, slot: usize) -> &QueuedPacket {
+        self.buffer.ring.popped(slot)
     }
     pub(super) fn aqm(&self) -> &dyn Aqm {
         &*self.aqm
@@ -217,7 +217,7 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
         match verdict {
             Verdict::Pass => return true,
             Verdict::Mark(cause) => {
-                self.stats.mark(now, packet, cause);
+                self.stats.mark(now, packet, cause, number);
                 return true;
             }
             Verdict::Drop(cause) => self.stats.discard(now, packet, cause, number),
@@ -258,7 +258,7 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
         match verdict {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
-                self.stats.mark(now, packet, cause);
+                self.stats.mark(now, packet, cause, *number);
                 true
             }
             Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {

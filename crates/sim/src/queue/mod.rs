@@ -5,14 +5,16 @@
 
 mod classful;
 mod fifo;
+mod observed;
 mod ops;
 mod packet_ring;
 mod stats;
 
 pub(crate) use fifo::FifoRef;
+pub(crate) use observed::Observations;
 pub(crate) use ops::{QueueOps, Sampled};
 pub use stats::Outcome;
-pub(crate) use stats::QueueStats;
+pub(crate) use stats::{QueueStats, QueuedPacket};
 
 use crate::{
     error::PlanError,
@@ -22,6 +24,7 @@ use crate::{
 };
 use classful::Classful;
 use fifo::Fifo;
+use observed::Observed;
 use sojourn_aqm::{
     Algorithm, Aqm, Context, Conventions, IgnoresContents, Limit, Overflow, Scheduler, Spec, Time, units,
 };
@@ -50,6 +53,95 @@ enum Decider {
 enum Backend {
     Fifo(Fifo),
     Classful(Classful),
+    /// One of the others, whose packets are recorded.
+    Observed(Box<Observed>),
+}
+
+impl Backend {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Time, packet: &mut Packet, stats: &mut QueueStats) -> bool {
+        match self {
+            Backend::Fifo(fifo) => fifo.access(stats).enqueue(now, packet),
+            Backend::Classful(classful) => {
+                classful.enqueue(now, packet, stats);
+                stats.outcomes.is_empty()
+            }
+            Backend::Observed(observed) => observed.enqueue(now, packet, stats),
+        }
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, now: Time, stats: &mut QueueStats) -> Option<usize> {
+        match self {
+            Backend::Fifo(fifo) => fifo.access(stats).dequeue(now),
+            Backend::Classful(classful) => classful.dequeue(now, stats).then_some(0),
+            Backend::Observed(observed) => observed.dequeue(now, stats),
+        }
+    }
+
+    /// The packet taken last, from `slot`.
+    #[inline(always)]
+    fn taken(&self, slot: usize) -> &QueuedPacket {
+        match self {
+            Backend::Fifo(fifo) => fifo.taken(slot),
+            Backend::Classful(classful) => classful.taken(),
+            Backend::Observed(observed) => observed.taken(slot),
+        }
+    }
+
+    #[inline(always)]
+    fn backlog(&self) -> (u32, u64) {
+        match self {
+            Backend::Fifo(fifo) => fifo.backlog(),
+            Backend::Classful(classful) => {
+                let Backlog { packets, bytes } = classful.backlog();
+                (packets, bytes)
+            }
+            Backend::Observed(observed) => observed.backlog(),
+        }
+    }
+
+    fn waiting(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        match self {
+            Backend::Fifo(fifo) => Box::new(fifo.waiting()),
+            Backend::Classful(classful) => Box::new(classful.waiting()),
+            Backend::Observed(observed) => observed.queue.waiting(),
+        }
+    }
+
+    /// The FIFO, unless there is a scheduler, which needs neither the rate of the link nor idle times.
+    #[inline(always)]
+    fn fifo(&mut self) -> Option<&mut Fifo> {
+        match self {
+            Backend::Fifo(fifo) => Some(fifo),
+            Backend::Classful(_) => None,
+            Backend::Observed(observed) => observed.fifo(),
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        match self {
+            Backend::Fifo(fifo) => fifo.aqm().next_timer(),
+            Backend::Classful(classful) => classful.scheduler().next_timer(),
+            Backend::Observed(observed) => observed.queue.next_timer(),
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        match self {
+            Backend::Fifo(fifo) => fifo.on_timer(now),
+            Backend::Classful(classful) => classful.on_timer(now),
+            Backend::Observed(observed) => observed.queue.on_timer(now),
+        }
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
+        match self {
+            Backend::Fifo(fifo) => fifo.aqm().probe(field),
+            Backend::Classful(classful) => classful.scheduler().probe(field),
+            Backend::Observed(observed) => observed.queue.probe(field),
+        }
+    }
 }
 
 /// The queue and its transmitter.
@@ -130,28 +222,32 @@ impl Port {
         self.limit
     }
 
-    /// Packets and bytes that wait.
-    #[inline]
-    pub(crate) fn backlog(&self) -> (u32, u64) {
-        match &self.queue {
-            Backend::Fifo(fifo) => fifo.backlog(),
-            Backend::Classful(classful) => {
-                let Backlog { packets, bytes } = classful.backlog();
-                (packets, bytes)
-            }
+    /// The same queue, which also keeps a log of its packets, and counts what it carries for each flow.
+    pub(crate) fn observed(self, packets: bool) -> Port {
+        Port { queue: Backend::Observed(Box::new(Observed::new(self.queue, packets))), ..self }
+    }
+
+    /// What an observed queue has recorded.
+    pub(crate) fn observations(&mut self) -> Option<&mut Observations> {
+        match &mut self.queue {
+            Backend::Observed(observed) => Some(&mut observed.seen),
+            Backend::Fifo(_) | Backend::Classful(_) => None,
         }
     }
 
+    /// Packets and bytes that wait.
+    #[inline]
+    pub(crate) fn backlog(&self) -> (u32, u64) {
+        self.queue.backlog()
+    }
+
     pub(crate) fn waiting(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
-        match &self.queue {
-            Backend::Fifo(fifo) => Box::new(fifo.waiting()),
-            Backend::Classful(classful) => Box::new(classful.waiting()),
-        }
+        self.queue.waiting()
     }
 
     /// The link's rate has changed.
     pub(crate) fn set_link_rate(&mut self, rate: u64) {
-        if let Backend::Fifo(fifo) = &mut self.queue {
+        if let Some(fifo) = self.queue.fifo() {
             fifo.set_link_rate(rate);
         }
     }
@@ -166,58 +262,40 @@ impl Port {
     pub(crate) fn fifo_with<A: IgnoresContents>(&mut self) -> Option<FifoRef<'_, A>> {
         match &mut self.queue {
             Backend::Fifo(fifo) => fifo.fifo_with(&mut self.stats),
-            Backend::Classful(_) => None,
+            Backend::Classful(_) | Backend::Observed(_) => None,
         }
     }
 
     /// When [`Port::on_timer`] must be called next, if it must.
     pub(crate) fn next_timer(&self) -> Option<Time> {
-        match &self.queue {
-            Backend::Fifo(fifo) => fifo.aqm().next_timer(),
-            Backend::Classful(classful) => classful.scheduler().next_timer(),
-        }
+        self.queue.next_timer()
     }
 
     /// The timer of the algorithm expires.
     pub(crate) fn on_timer(&mut self, now: Time) {
-        match &mut self.queue {
-            Backend::Fifo(fifo) => fifo.on_timer(now),
-            Backend::Classful(classful) => classful.on_timer(now),
-        }
+        self.queue.on_timer(now);
     }
 }
 
 impl QueueOps for Port {
     #[inline(always)]
     fn enqueue(&mut self, now: Time, packet: &mut Packet) -> bool {
-        match &mut self.queue {
-            Backend::Fifo(fifo) => fifo.access(&mut self.stats).enqueue(now, packet),
-            Backend::Classful(classful) => {
-                classful.enqueue(now, packet, &mut self.stats);
-                self.stats.outcomes.is_empty()
-            }
-        }
+        self.queue.enqueue(now, packet, &mut self.stats)
     }
 
     #[inline(always)]
     fn dequeue(&mut self, now: Time) -> Option<usize> {
-        match &mut self.queue {
-            Backend::Fifo(fifo) => fifo.access(&mut self.stats).dequeue(now),
-            Backend::Classful(classful) => classful.dequeue(now, &mut self.stats).then_some(0),
-        }
+        self.queue.dequeue(now, &mut self.stats)
     }
 
     #[inline(always)]
     fn packet(&self, slot: usize) -> &Packet {
-        match &self.queue {
-            Backend::Fifo(fifo) => fifo.packet(slot),
-            Backend::Classful(classful) => classful.taken(),
-        }
+        &self.queue.taken(slot).packet
     }
 
     /// A scheduler needs no call.
     fn on_idle(&mut self, now: Time) {
-        if let Backend::Fifo(fifo) = &mut self.queue {
+        if let Some(fifo) = self.queue.fifo() {
             fifo.access(&mut self.stats).on_idle(now);
         }
     }
@@ -254,9 +332,6 @@ impl Sampled for Port {
     }
 
     fn probe(&self, mut field: impl FnMut(&str, f64)) {
-        match &self.queue {
-            Backend::Fifo(fifo) => fifo.aqm().probe(&mut field),
-            Backend::Classful(classful) => classful.scheduler().probe(&mut field),
-        }
+        self.queue.probe(&mut field);
     }
 }

@@ -16,8 +16,8 @@ pub(crate) struct QueuedPacket {
 pub enum Outcome {
     /// Dropped it: the cause, and its number among all that arrived.
     Dropped(Cause, u64),
-    /// Marked it.
-    Marked,
+    /// Marked it: the same.
+    Marked(Cause, u64),
 }
 
 /// Statistics of one queue.
@@ -69,10 +69,10 @@ impl QueueStats {
     }
 
     #[inline(never)]
-    pub(super) fn mark(&mut self, now: Time, packet: &mut Packet, cause: Cause) {
+    pub(super) fn mark(&mut self, now: Time, packet: &mut Packet, cause: Cause, number: u64) {
         debug_assert!(packet.ecn != Ecn::NotEct, "a mark needs an ECN-capable packet");
         packet.ecn = Ecn::Ce;
         self.counters.mark(now, packet.class, cause);
-        self.outcomes.push((*packet, Outcome::Marked));
+        self.outcomes.push((*packet, Outcome::Marked(cause, number)));
     }
 }

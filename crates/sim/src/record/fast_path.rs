@@ -23,6 +23,8 @@ pub enum SlowPathReason {
     Reference,
     /// Changes of congestion windows are recorded in the order of time.
     WindowTrace,
+    /// Single packets or samples of flows are recorded.
+    PacketTrace,
     /// The rate of the measured link changes with time.
     VaryingRate,
     /// Datagrams have no acknowledgements.
@@ -49,6 +51,7 @@ impl SlowPathReason {
         match self {
             SlowPathReason::Reference => "the reference engine",
             SlowPathReason::WindowTrace => "traced congestion windows",
+            SlowPathReason::PacketTrace => "traced packets or flows",
             SlowPathReason::VaryingRate => "a capacity that varies",
             SlowPathReason::Datagrams => "no TCP traffic",
             SlowPathReason::Application => "no long-lived connections",

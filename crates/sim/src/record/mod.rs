@@ -42,6 +42,10 @@ pub struct Record {
     pub drops: DropColumns,
     /// Changes of congestion windows, if recorded.
     pub cwnd: CwndColumns,
+    /// Packets at the measured queue, if recorded.
+    pub packets: PacketColumns,
+    /// Samples of flows, if recorded.
+    pub flow_series: FlowSeriesColumns,
     /// Events handled, for benchmarks.
     pub events: u64,
     /// Whether the run took the fast path, or why not.
@@ -253,4 +257,55 @@ pub struct CwndColumns {
     pub flow: Vec<u32>,
     pub cwnd: Vec<f64>,
     pub ssthresh: Vec<f64>,
+}
+
+/// Every packet that enters or leaves the measured queue, over the whole run, in the order of time.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "columns named by what they hold")]
+pub struct PacketColumns {
+    pub time_ns: Vec<u64>,
+    /// 0: enqueued, 1: dequeued, 2: dropped, 3: marked.
+    pub event: Vec<u8>,
+    /// Of a drop or a mark, the index into [`Cause::ALL`]; else 255.
+    pub reason: Vec<u8>,
+    /// Packets offered before this one: the same in all rows of a packet.
+    pub arrival: Vec<u64>,
+    /// Row of [`FlowColumns`].
+    pub flow: Vec<u32>,
+    /// Number of the connection in the run; a row of [`FlowColumns`] may have several.
+    pub connection: Vec<u32>,
+    /// Packet number within the flow; of an acknowledgement, the next expected number.
+    pub sequence: Vec<u32>,
+    /// 0: data, 1: acknowledgement, 2: datagram.
+    pub kind: Vec<u8>,
+    /// Size on the wire.
+    pub bytes: Vec<u32>,
+    /// The ECN field of the IP header (RFC 3168, section 5).
+    pub ecn: Vec<u8>,
+    /// 1: the window was reduced (data; CWR with ECN), or ECE is set (acknowledgement).
+    pub flag: Vec<u8>,
+    /// Traffic class.
+    pub class: Vec<u8>,
+    /// Packets that wait afterwards.
+    pub queue_packets: Vec<u32>,
+}
+
+/// Samples of the flows that are active, at multiples of an interval.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "columns named by what they hold")]
+pub struct FlowSeriesColumns {
+    pub time_ns: Vec<u64>,
+    /// Row of [`FlowColumns`].
+    pub flow: Vec<u32>,
+    /// Number of the connection in the run; a row of [`FlowColumns`] may have several.
+    pub connection: Vec<u32>,
+    /// Payload that the receiver has delivered in order since the previous sample (datagrams: bytes received;
+    /// web requests: 0).
+    pub goodput_bytes: Vec<u64>,
+    /// Bytes that have left the measured queue since the previous sample.
+    pub carried_bytes: Vec<u64>,
+    /// Congestion window in packets; NaN for datagrams.
+    pub cwnd: Vec<f64>,
+    /// Smoothed round-trip time; NaN for datagrams and before the first sample.
+    pub srtt_ns: Vec<f64>,
 }

@@ -1,7 +1,7 @@
 //! Memory for traces is reserved before rows are written: if there is not enough, the run ends with an error.
 //! A vector that grows on its own would abort the process.
 
-use super::{CwndColumns, DropColumns};
+use super::{CwndColumns, DropColumns, FlowSeriesColumns, PacketColumns};
 use crate::error::RunError;
 
 /// The new capacity for `more` rows after the first `rows`: unchanged if they fit, otherwise doubled up to
@@ -35,6 +35,19 @@ macro_rules! reserve {
 }
 reserve!(DropColumns, time_ns: u64, [flow: u32, sequence: u32, cause: u8, arrival: u64, queue_packets: u32]);
 reserve!(CwndColumns, time_ns: u64, [flow: u32, cwnd: f64, ssthresh: f64]);
+reserve!(
+    PacketColumns,
+    time_ns: u64,
+    [
+        event: u8, reason: u8, arrival: u64, flow: u32, connection: u32, sequence: u32, kind: u8, bytes: u32,
+        ecn: u8, flag: u8, class: u8, queue_packets: u32
+    ]
+);
+reserve!(
+    FlowSeriesColumns,
+    time_ns: u64,
+    [flow: u32, connection: u32, goodput_bytes: u64, carried_bytes: u64, cwnd: f64, srtt_ns: f64]
+);
 
 #[cfg(test)]
 mod tests {

@@ -107,6 +107,7 @@ pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
             queues.open_window(now);
             hosts.at_warmup = warmup_snapshots(&hosts.flows, queues.measured());
         }
+        EventKind::Sample if number > 0 => queues.sample_flows(calendar, hosts, now),
         EventKind::Sample => queues.sample(calendar, now),
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn receive(hosts: &mut Hosts, clock: &mut Clock, at: Time, packet: &m
     let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else {
         if let Endpoint::Udp(udp) = &mut flow.endpoint {
             udp.goodput += u64::from(packet.bytes) * u64::from(in_window);
+            udp.received += u64::from(packet.bytes);
         }
         return Reply::Nothing;
     };

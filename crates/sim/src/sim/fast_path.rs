@@ -149,7 +149,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(
     let mut links = Links { each, kinds, fixed_path };
     let Hosts { groups, flows, applications, rto_scan, released, sacks, pools, .. } = hosts;
     let (groups, flows) = (&groups[..], &mut flows[..]);
-    let QueueLog { measured, recorder, losses } = log;
+    let QueueLog { measured, recorder, losses, .. } = log;
     let measured = *measured;
     loop {
         let event = clock.calendar.peek();

@@ -46,10 +46,10 @@ use crate::{
     engine::EventKind,
     error::{PlanError, RunError},
     flow::Hosts,
-    measure::{self, RunResult},
+    measure::{self, RunResult, Traces},
     path::{Layout, Network, eligibility},
     plan::{Plan, validate},
-    record::{FastPath, Record},
+    record::{FastPath, FlowSeriesColumns, Record},
 };
 use clock::Clock;
 use fast_path::FastLoop;
@@ -136,11 +136,15 @@ impl Simulation {
         let mut events = EventLoop::new(self.fast_path, &mut self.state);
         events.run(&mut self.state, &mut self.web, control, |_, _| false)?;
         self.state.queues.close_window(end);
+        let flows = self.state.queues.end_flows(&self.state.hosts, end);
+        if let Some(error) = flows.as_ref().and_then(|flows| flows.error.clone()) {
+            return Err(error);
+        }
         self.check()?;
         if self.drain == Span::ZERO {
             self.state.network.each = Vec::new(); // no packet crosses them any more, and the record needs room
         }
-        let mut record = self.record();
+        let mut record = self.record(flows.map(|flows| flows.columns));
         if self.drain > Span::ZERO {
             self.state.queues.stop_recording();
             self.state.clock.extend(end + self.drain);
@@ -172,12 +176,17 @@ impl Simulation {
     }
 
     /// The record of the window, but for transfers and pages, which may finish later.
-    fn record(&mut self) -> Record {
+    fn record(&mut self, flow_series: Option<FlowSeriesColumns>) -> Record {
         let State { clock, network, queues, hosts } = &mut self.state;
-        let QueueLog { measured, recorder, losses } = &mut queues.log;
-        let drops = std::mem::take(&mut losses.columns);
+        let QueueLog { measured, recorder, losses, .. } = &mut queues.log;
+        let seen = queues.ports[*measured as usize].observations();
+        let traces = Traces {
+            drops: std::mem::take(&mut losses.columns),
+            packets: seen.and_then(|seen| seen.packets.take()).unwrap_or_default(),
+            flow_series: flow_series.unwrap_or_default(),
+        };
         let (window, ports, measured) = (clock.window, &queues.ports[..], *measured);
-        RunResult { window, network, ports, hosts, recorder, measured, drops }.record()
+        RunResult { window, network, ports, hosts, recorder, measured, traces }.record()
     }
 }
 
@@ -216,7 +225,7 @@ impl EventLoop {
             if control.cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
-            reserve_traces(&mut state.queues.log, &mut state.hosts, control.trace_limit)?;
+            reserve_traces(&mut state.queues, &mut state.hosts, control.trace_limit)?;
             if self.handled >= self.until_adapted {
                 let calendar = &mut state.clock.calendar;
                 calendar.adapt();
@@ -240,13 +249,25 @@ fn skip_finished(row: &mut usize, starts: &[u64], ends: &[u64], end: Time) -> bo
 }
 
 /// Allocate memory for the rows of traces that the next batch of events may write.
-fn reserve_traces(log: &mut QueueLog, hosts: &mut Hosts, limit: Option<u64>) -> Result<(), RunError> {
+fn reserve_traces(queues: &mut Queues, hosts: &mut Hosts, limit: Option<u64>) -> Result<(), RunError> {
     let mut bytes = 0;
-    if log.losses.traced {
-        bytes += log.losses.columns.reserve(ROWS_PER_BATCH, limit)?;
+    let left = |bytes: u64| limit.map(|limit| limit.saturating_sub(bytes));
+    if queues.log.losses.traced {
+        bytes += queues.log.losses.columns.reserve(ROWS_PER_BATCH, limit)?;
     }
     if let Some(columns) = &mut hosts.cwnd {
-        columns.reserve(ROWS_PER_BATCH, limit.map(|limit| limit.saturating_sub(bytes)))?;
+        bytes += columns.reserve(ROWS_PER_BATCH, left(bytes))?;
+    }
+    if let Some(flows) = &mut queues.log.flows {
+        if let Some(error) = flows.error.take() {
+            return Err(error);
+        }
+        bytes += flows.columns.reserve(hosts.flows.len(), left(bytes))?;
+        flows.limit = left(0);
+    }
+    let seen = queues.ports[queues.log.measured as usize].observations();
+    if let Some(columns) = seen.and_then(|seen| seen.packets.as_mut()) {
+        columns.reserve(ROWS_PER_BATCH, left(bytes))?;
     }
     Ok(())
 }

@@ -1,15 +1,16 @@
 //! The queues of a run, and what is recorded about them.
 
 use crate::{
-    engine::CalendarQueue,
+    engine::{CalendarQueue, Event, EventKind},
+    flow::Hosts,
     link::LinkKind,
-    measure::{LossLog, Recorder},
+    measure::{FlowSeries, LossLog, Recorder},
     packet::Packet,
     plan::Plan,
     queue::Port,
     record::DropColumns,
 };
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 
 /// The queues of a run.
 pub(super) struct Queues {
@@ -23,6 +24,8 @@ pub(super) struct QueueLog {
     pub(super) measured: u32,
     pub(super) recorder: Recorder,
     pub(super) losses: LossLog,
+    /// Samples of flows, if they are recorded.
+    pub(super) flows: Option<Box<FlowSeries>>,
 }
 
 impl Queues {
@@ -35,7 +38,15 @@ impl Queues {
         };
         let counting = plan.warmup == Time::ZERO;
         let losses = LossLog { counting, traced: plan.trace.drops, columns: DropColumns::default() };
-        Queues { ports, log: QueueLog { measured, recorder: recorder.with_phases(&plan.phases), losses } }
+        let ports = match plan.trace.observes() {
+            true => observed(ports, measured, plan.trace.packets),
+            false => ports,
+        };
+        let flows = plan.trace.flows.map(|interval| Box::new(FlowSeries::new(interval)));
+        Queues {
+            ports,
+            log: QueueLog { measured, recorder: recorder.with_phases(&plan.phases), losses, flows },
+        }
     }
 
     /// A phase of the plan begins or ends.
@@ -74,6 +85,23 @@ impl Queues {
         self.log.recorder.sample_all(now, &mut self.ports, calendar);
     }
 
+    /// Take a sample of every flow, and schedule the next one.
+    pub(super) fn sample_flows(&mut self, calendar: &mut CalendarQueue<Packet>, hosts: &Hosts, now: Time) {
+        if let Some(flows) = &mut self.log.flows {
+            flows.sample(now, hosts, &mut self.ports[self.log.measured as usize]);
+            calendar.push(flow_sample(now + flows.interval));
+        }
+    }
+
+    /// Take the last sample of every flow, after the last event, and keep no further ones.
+    pub(super) fn end_flows(&mut self, hosts: &Hosts, end: Time) -> Option<FlowSeries> {
+        let mut flows = self.log.flows.take()?;
+        if end.0.is_multiple_of(flows.interval.0) {
+            flows.sample(end, hosts, &mut self.ports[self.log.measured as usize]);
+        }
+        Some(*flows)
+    }
+
     /// The measurement window closes: what happens later is not recorded.
     pub(super) fn close_window(&mut self, end: Time) {
         self.log.recorder.sample_at_end(end, &mut self.ports);
@@ -87,4 +115,15 @@ impl Queues {
         self.log.losses.traced = false;
         self.log.recorder.stop();
     }
+}
+
+/// The event of the next sample of flows; number 0 is that of queues.
+pub(super) fn flow_sample(time: Time) -> Event {
+    Event::new(time, Span::ZERO, EventKind::Sample, 1)
+}
+
+/// The queues, of which the measured one is observed.
+fn observed(ports: Vec<Port>, measured: u32, packets: bool) -> Vec<Port> {
+    let ports = ports.into_iter().zip(0..);
+    ports.map(|(port, number)| if number == measured { port.observed(packets) } else { port }).collect()
 }

@@ -1,6 +1,6 @@
 //! From a plan to time zero: the groups of flows, and the first events.
 
-use super::{Clock, State, endpoints, web::WebSessions};
+use super::{Clock, State, endpoints, queues::flow_sample, web::WebSessions};
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP, OLDEST},
     error::PlanError,
@@ -57,6 +57,9 @@ pub(super) fn schedule_first_events(plan: &Plan, state: &mut State, web: &mut We
         }
     }
     queues.log.recorder.schedule_next(Time::ZERO, calendar);
+    if let Some(flows) = &queues.log.flows {
+        calendar.push(flow_sample(Time::ZERO + flows.interval));
+    }
     for (port, number) in queues.ports.iter().zip(0..) {
         if let Some(time) = port.next_timer() {
             calendar.push(Event::new(time, time - Time::ZERO, EventKind::AqmTimer, number));

@@ -35,6 +35,7 @@ from sojourn.papers.search.halves import Half
 from sojourn.papers.search.score import Scored, Target
 from sojourn.papers.search.space import Choice, Space
 from sojourn.papers.terms import Source
+from sojourn.runner import layout
 from sojourn.runner.check import check
 from sojourn.runner.execute import Progress
 from sojourn.runner.ownership import MANIFEST, require_owner
@@ -320,6 +321,7 @@ def begin(directory: Path, paper: Paper, readings: int) -> None:
     facts = {"paper": paper.id, "readings": readings, "core": _core.CORE_VERSION, "status": "running"}
     files.make_folder(directory)
     files.write(directory / MANIFEST, json.dumps(facts, indent=1) + "\n")
+    layout.write(directory, "search")
 
 
 def default_directory(paper: Paper, experiment: str | None = None) -> Path:

@@ -14,15 +14,18 @@ from typing import Any
 from sojourn import _core, files
 from sojourn.algorithms import remember
 from sojourn.errors import InputError, refuse_damaged
+from sojourn.metrics import Own, measure
 from sojourn.metrics.diagnostics import shifts_of
+from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
-from sojourn.runner.point import digest
+from sojourn.runner.point import Point, digest
 from sojourn.runner.sealed import seal
 from sojourn.runner.store import Store
+from sojourn.study.axes import Axis, magnitudes
 from sojourn.study.sweep.model import Sweep, Swept
 from sojourn.study.sweep.plan_file import read
 
@@ -48,6 +51,7 @@ README = """\
 | rows.parquet | when all runs are complete: run id and hash of each row |
 | failures.jsonl | failed runs: seed, reason, command to repeat the run |
 | manifest.json | versions, command, status |
+| schema.json | the columns of these tables: types, units, codes |
 
 Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, one of
 
@@ -74,6 +78,7 @@ def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         for name in (RUNS, SUMMARY, REPORT):  # of another plan; its finished runs stay in runs/
             files.remove(directory / name)
     files.write(directory / PLAN, text)
+    layout.write(directory, "sweep", {"keys": {axis.key: _key(axis) for axis in plan.axes}})
     written = set(files.names(directory / "cells"))
     for cell in plan.cells:
         text = cell.scenario.to_toml()
@@ -102,6 +107,13 @@ def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     return store
 
 
+def _key(axis: Axis) -> dict[str, Any]:
+    """Return the values of a varied key as in tables, and as numbers with a unit if they are quantities."""
+    found = magnitudes(axis)
+    numbers = {} if found is None else {"numbers": found[0], "unit": found[1]}
+    return {"values": list(axis.data), **numbers}
+
+
 def finish(swept: Swept, store: Store) -> str:
     """Write the tables of a complete sweep, and its id; return the id."""
     directory = store.directory
@@ -118,14 +130,26 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
     return sum(point.run_id in archive for point in plan.points)
 
 
+def where(point: Point) -> str:
+    """Return a run as text, for messages."""
+    return f"{point.scenario.name}, {point.spec}, seed {point.seed}"
+
+
 @refuse_damaged
-def reopen(directory: str | os.PathLike[str]) -> Swept:
-    """Read the finished part of a sweep from its directory; nothing is run."""
+def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
+    """Read the finished part of a sweep from its directory; nothing is run.
+
+    Metrics of one's own are computed from the stored records.
+    """
     remember(stored(directory))
     plan = read(Path(directory) / PLAN)
     archive = Archive(directory)
     found = {point: archive.read(point.run_id) for point in plan.points}
-    metrics = {point: one.metrics for point, one in found.items() if one is not None}
+    metrics = {
+        point: {**one.metrics, **measure(own, one.record, where(point), False)}
+        for point, one in found.items()
+        if one is not None
+    }
     shifts = {
         point: known
         for point, one in found.items()

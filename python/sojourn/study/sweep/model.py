@@ -196,15 +196,25 @@ class Swept:
         ]
 
     def runs(self) -> pl.DataFrame:
-        """Return one row per run: the varied keys, aqm, seed, run_id, then every metric."""
+        """Return one row per run: the varied keys, aqm, seed, run_id, then every metric.
+
+        A varied key is a number if all its values are numbers without a unit (`Axis.data`), else text.
+        """
         return self._runs
 
     @cached_property
     def _runs(self) -> pl.DataFrame:
         import polars as pl
 
+        data = {axis.key: dict(zip(axis.values, axis.data, strict=True)) for axis in self.sweep.axes}
         rows = [
-            {**dict(cell.values), "aqm": spec, "seed": seed, "run_id": point.run_id, **metrics}
+            {
+                **{key: data[key][value] for key, value in cell.values},
+                "aqm": spec,
+                "seed": seed,
+                "run_id": point.run_id,
+                **metrics,
+            }
             for cell in self.sweep.cells
             for spec in cell.specs
             for seed in range(self.sweep.seed_from, self.sweep.seed_from + self.sweep.seeds)
@@ -229,7 +239,8 @@ class Swept:
             rows += [(*head, name, *mean_ci(group[name].to_list())) for name in metrics]
         text, number = pl.String, pl.Float64
         schema = {
-            **dict.fromkeys([*keys, "aqm", "metric"], text),
+            **{key: runs.schema.get(key, text) for key in keys},
+            **dict.fromkeys(["aqm", "metric"], text),
             "mean": number,
             "ci95": number,
             "n": pl.UInt32,

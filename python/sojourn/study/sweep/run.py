@@ -10,10 +10,12 @@ import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sojourn.algorithms import permitting
 from sojourn.arguments import folder as folder_of
-from sojourn.metrics import Metrics
+from sojourn.metrics import Metrics, Own, measure
+from sojourn.metrics import load as load_own
 from sojourn.metrics.diagnostics import shifts_of
 from sojourn.runner.check import check
 from sojourn.runner.code import require_permission
@@ -22,9 +24,12 @@ from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.stats.warmup import Shifts
-from sojourn.study.sweep.directory import finish, prepare
+from sojourn.study.sweep.directory import finish, prepare, where
 from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
 from sojourn.worlds import Executor
+
+if TYPE_CHECKING:
+    from sojourn.metrics.own import Function
 
 
 def sweep(
@@ -36,6 +41,7 @@ def sweep(
     executor: Executor | None = None,
     shard: Shard = WHOLE,
     allow_code: bool = False,
+    metrics: Sequence[str | Function | Own] = (),
 ) -> Swept:
     """Run the missing runs of a sweep; return all results.
 
@@ -57,6 +63,9 @@ def sweep(
         Run this part only. The result is the whole sweep if the other parts are complete, else this part.
     allow_code : bool
         Execute the Python files that the plan names.
+    metrics : sequence of str or callable
+        Metrics of one's own, computed in addition: functions of a `Record`, or ``FILE.py:NAME`` if the file
+        is permitted. They read counters and flows: a sweep stores no tables over time.
 
     Raises
     ------
@@ -74,6 +83,7 @@ def sweep(
     ['20p', '40p']
     """
     with permitting(allow_code):
+        _, own = load_own(metrics)
         plan = replace(plan, scenario=plan.scenario.with_()) if allow_code else plan
         points = plan.points
         require_permission(points, plan.where)
@@ -81,14 +91,14 @@ def sweep(
     store = None if out is None else prepare(plan, folder_of(out), command)
 
     def swept_from(wanted: Sequence[Point], store: Store | None) -> Swept:
-        metrics: dict[Point, Metrics] = {}
+        found: dict[Point, Metrics] = {}
         settling: dict[Point, Shifts] = {}
         with contextlib.nullcontext() if store is None else marking_interruption(store.directory):
             for one in execute(wanted, store, workers, progress, executor=executor):
-                metrics[one.point] = one.metrics
+                found[one.point] = {**one.metrics, **measure(own, one.record, where(one.point), False)}
                 if (shifts := shifts_of(one.record)) is not None:
                     settling[one.point] = shifts
-        return Swept(plan, metrics, None if store is None else store.directory, shifts=settling)
+        return Swept(plan, found, None if store is None else store.directory, shifts=settling)
 
     swept = swept_from(shard.of(points), store)
     if store is None:

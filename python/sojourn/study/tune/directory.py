@@ -12,6 +12,7 @@ from sojourn import _core, files
 from sojourn.algorithms import remember
 from sojourn.errors import InputError, RunFailed, refuse_damaged
 from sojourn.results import Results
+from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
@@ -55,6 +56,7 @@ def _describe(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
             files.remove(folder / name)
     files.write(folder / "scenario.toml", plan.scenario.to_toml())
     write_manifest(folder, facts, MANIFEST)
+    layout.write(folder, "tune")
     return store
 
 

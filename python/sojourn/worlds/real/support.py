@@ -34,6 +34,9 @@ def check(scenario: Scenario) -> None:
         refuse("conventions", f"= {scenario.conventions!r} is not possible", "default, linux")
     if scenario.trace.cwnd:
         refuse("trace.cwnd", "is not possible: the kernel does not report each change", "false")
+    for key, wanted in (("packets", scenario.trace.packets), ("flows", scenario.trace.flows)):
+        if wanted:
+            refuse(f"trace.{key}", "is not possible: only the simulator records it", "leave it out")
     if scenario.phase:
         refuse("phase", "is not possible", "leave it out")
     if scenario.drain is not False:

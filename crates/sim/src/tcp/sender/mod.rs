@@ -157,6 +157,10 @@ impl Sender {
     pub(crate) fn ssthresh(&self) -> f64 {
         self.ssthresh
     }
+    /// Smoothed round-trip time in nanoseconds; 0 before the first sample.
+    pub(crate) fn srtt_ns(&self, o: &TcpOptions) -> f64 {
+        self.rto.srtt_ns(o)
+    }
     /// When the retransmission timer expires, if it is running.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Time> {
