@@ -351,8 +351,8 @@ def spec_of(aqm: str | Aqm | type[Aqm]) -> Spec:
 
 def names_in(plan_json: str) -> list[str]:
     """Return the names of the classes that a plan uses."""
-    found = re.findall(r'"aqm":"([^" ]*:[^" ]*)', plan_json)
-    return sorted({json.loads(f'"{name}"') for name in found})
+    found = {text for text in re.findall(r'"aqm":("(?:[^"\\]|\\.)*")', plan_json) if ":" in text}
+    return sorted({name for text in found for name in _core.classes_in(json.loads(text))})
 
 
 def sha256_of(name: str) -> str:
