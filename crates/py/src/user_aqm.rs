@@ -47,6 +47,8 @@ pub(crate) struct Description {
     overridden: Vec<String>,
     params: Vec<ParamDescription>,
     probes: Vec<(String, String, String)>,
+    draws_in_timer: bool,
+    exports: Vec<String>,
 }
 
 #[derive(FromPyObject)]
@@ -77,8 +79,9 @@ pub(crate) fn register(
     description: Description,
 ) -> PyResult<()> {
     let algorithm = described(py, name, &description, build)?;
-    let Description { file, overridden, .. } = description;
-    let class_facts = Class { name: algorithm.name, file, overridden, probes: algorithm.probes };
+    let Description { file, overridden, draws_in_timer, exports, .. } = description;
+    let (name, probes) = (algorithm.name, algorithm.probes);
+    let class_facts = Class { name, file, overridden, probes, draws_in_timer, exports };
     let entry = Entry { algorithm, class: class_facts, object: class_ };
     let mut entries = entries();
     entries.retain(|other| other.algorithm.name != name);

@@ -50,7 +50,7 @@ mod traffic;
 pub use error::{PlanError, RunError};
 pub use plan::Plan;
 pub use record::{
-    ClassColumns, CwndColumns, DropColumns, FastPath, FlowColumns, Histogram, ObjectColumns, PageColumns,
-    QueueRecord, QueueSeries, Record, Series, SlowPathReason, Window,
+    ClassColumns, CwndColumns, DropColumns, Export, FastPath, FlowColumns, Histogram, ObjectColumns,
+    PageColumns, QueueRecord, QueueSeries, Record, Series, SlowPathReason, Window,
 };
 pub use sim::{Control, Simulation};

@@ -6,6 +6,7 @@ interface and cost, ``SECURITY.md`` when code is executed.
 """
 
 from sojourn.algorithms.base import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, drop_both
+from sojourn.algorithms.exports import exported
 from sojourn.algorithms.loader import (
     adopt,
     describe,
@@ -36,6 +37,7 @@ __all__ = [
     "describe",
     "digests",
     "drop_both",
+    "exported",
     "find",
     "look",
     "may_execute",
