@@ -34,6 +34,7 @@ __all__ = [
     "drop_function",
     "parse_unit",
     "canonical_unit",
+    "classes_in",
     "nearest",
     "toml_positions",
     "CONVENTIONS",
@@ -254,6 +255,9 @@ def canonical(spec: str) -> str:
 
 def canonical_marker(spec: str) -> str:
     """The canonical form of the spec of a marker; an incomplete profile is refused."""
+
+def classes_in(text: str) -> list[str]:
+    """The names of classes in a spec, those in the classes of a scheduler included."""
 
 def spec_info(spec: str) -> dict[str, Any]:
     """The parts of a spec: `name`, `limit` (or None), the `values` that are set, `ecn`, whether it enables

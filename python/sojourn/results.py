@@ -306,6 +306,22 @@ class Results:
             raise InputError(f"trace {what!r}", "was not recorded", allowed)
         return frame
 
+    def exports(self, aqm: str | None = None) -> dict[int, dict[str, Any]]:
+        """Return what an algorithm in Python exported at the end of each run: seed, name, value.
+
+        The algorithm is that of the measured queue; those of other queues are in `Record.exports`.
+
+        Parameters
+        ----------
+        aqm : str, optional
+            Its spec, or its name where that is unambiguous; not needed if there is only one.
+        """
+        wanted = self.aqms if aqm is None else self._specs(aqm)
+        if len(wanted) != 1:
+            raise InputError("aqm", "is ambiguous", "; ".join(self.aqms))
+        found = (one for one in self.outcomes if one.point.spec == wanted[0])
+        return {one.point.seed: one.record.exports.get(one.record.queues[0]["name"], {}) for one in found}
+
     def flows(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
         """Return one row per flow of every run: aqm, seed, traffic, index, counters."""
         return self._collect(lambda record: record.flows, aqm, seed)

@@ -229,7 +229,7 @@ def test_the_own_algorithm_runs(tmp_path: Path):
     assert len(code[0].splitlines()) <= 21
     (tmp_path / "mine.py").write_text("\n\n".join(code))
     lines = [line for text in blocks(page, "sh") for line in text.splitlines()]
-    assert len(lines) == 2
+    assert len(lines) == 3
     commands = [[Path(sys.executable).parent / "sojourn", *shlex.split(line)[1:]] for line in lines]
     for words in ([sys.executable, "mine.py"], *commands):
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -72,6 +72,16 @@ def test_a_setting_that_misses_a_requirement_comes_last() -> None:
     assert found.requirements[0].verdict(values["short"]["utilization"]) == "missed"
 
 
+def test_a_requirement_does_not_depend_on_the_other_settings() -> None:
+    """A front beside which a short delay at 88.8 % won, once settings were added that are worse than it."""
+    values = {"idle": spread(1e-3, 0.888), "full": spread(4.4e-3, 0.995)}
+    worse = {f"c{i}": spread((1.2 + 0.2 * i) * 1e-3, 0.87 - 0.01 * i) for i in range(6)}
+    assert Standings(values | worse, [DELAY, USED]).order[0] == "idle"
+    for among in (values, values | worse):
+        found = Standings(among, [DELAY], [Requirement.parse("utilization >= 98%")])
+        assert found.order[:2] == ["full", "idle"]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

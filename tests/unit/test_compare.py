@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 
 import sojourn
 from sojourn.errors import InputError
@@ -21,7 +22,15 @@ from sojourn.runner.execute import Outcome
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
 from sojourn.stats import correlation, equivalence, mean_ci
-from sojourn.stats.sequential import constant_level, looks, needed, seeds_for_difference, two_stage
+from sojourn.stats.sequential import (
+    between,
+    constant_level,
+    looks,
+    needed,
+    seeds_for_difference,
+    seeds_for_width,
+    two_stage,
+)
 from sojourn.study.compare import EQUIVALENT, NO_DIFFERENCE, ONE_SEED, Comparison, check_metric
 from support import Cli
 
@@ -166,7 +175,7 @@ def test_seeds_are_added_until_the_interval_is_narrow_and_none_twice(
         assert estimate == two_stage(wide.results.values(aqm, "mean_delay_s"), 3)
         assert wide.estimate(aqm, "utilization") == mean_ci(wide.results.values(aqm, "utilization"))
     assert len(said) == 1
-    assert said[0].startswith("forecast: about ")
+    assert said[0].startswith("forecast from 3 seeds: ")
     kept = sojourn.compare(
         small, ["droptail", "red"], seeds=3, until_ci=0.2, most_seeds=30, out=str(tmp_path)
     )
@@ -214,7 +223,47 @@ def test_the_correlation_of_pairs_is_reported(small: Scenario, cli: Cli, small_f
     )
     done = cli("compare", small_file, "--aqm", "droptail", "--aqm", "red", "--seeds", 6)
     assert found.pairing in done.stderr
-    assert "forecast: about " in done.stderr
+    assert "forecast from 3 seeds: about " in done.stderr
+    assert "forecast from 6 seeds: about " in done.stderr
+
+
+@pytest.mark.parametrize(("variation", "seeds"), [(0.06, 9), (0.10, 18), (0.15, 38), (0.5, 387)])
+def test_the_seeds_for_a_width_are_the_smallest_with_it(variation: float, seeds: int) -> None:
+    values = [100 * (1 + variation * x) for x in (-1.0, 0.0, 1.0)]
+    assert seeds_for_width(values, 0.05) == seeds
+    wide = [t.ppf(0.975, n - 1) * variation / n**0.5 for n in (seeds - 1, seeds)]
+    assert wide[0] > 0.05 >= wide[1]
+
+
+def test_the_interval_of_a_forecast_covers_four_of_five() -> None:
+    rng = np.random.Generator(np.random.PCG64(1))
+    covered = 0
+    for _ in range(2000):
+        low, high = between(100 * rng.normal(size=3).var(ddof=1), 3)
+        covered += low <= 100 <= high
+    assert 0.77 <= covered / 2000 <= 0.83
+
+
+def test_the_forecast_precedes_the_other_runs(small: Scenario, tmp_path: Path) -> None:
+    """Mutant seen to fail: the forecast after the seeds that were asked for."""
+    happened: list[str | tuple[int, int]] = []
+
+    def study(**rules: object) -> None:
+        happened.clear()
+        sojourn.compare(
+            small, ["droptail", "red"], seeds=5, out=tmp_path, announce=happened.append,
+            progress=lambda _, done, total: happened.append((done, total)), **rules,
+        )  # fmt: skip
+
+    for rules in ({}, {"until_difference": "mean_delay_s", "most_seeds": 5}):
+        study(**rules)
+        said = next(i for i, one in enumerate(happened) if isinstance(one, str))
+        assert str(happened[said]).startswith("forecast from 3 seeds: about ")
+        before = [one[0] for one in happened[:said] if not isinstance(one, str)]
+        after = [one[0] for one in happened[said:] if not isinstance(one, str)]
+        if not rules:
+            assert max(before) <= 6 < max(after) == 10
+    assert (before, after) == ([], [])  # all seeds are stored
 
 
 @pytest.mark.parametrize(

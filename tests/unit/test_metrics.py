@@ -272,6 +272,25 @@ def test_a_full_name_has_a_label() -> None:
     assert text("drop_ratio", 0.0481, 0.0029) == "4.8\xa0±\xa00.3\xa0%"
 
 
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [
+        ("utilization", "4.2"),
+        ("throughput_bps", "4.2"),
+        ("mean_queue_packets", "4.2"),
+        ("max_queue_packets", "4.2"),
+        ("drop_ratio", "2.3"),
+        ("goodput_bps", "2.5"),
+        ("mean_delay_s", "2.6"),
+        ("p99_delay_s", "2.6"),
+        ("completion_time_p95_s", "2.1"),
+    ],
+)
+def test_metrics_cite_the_sections_of_rfc_7928(name: str, section: str) -> None:
+    """Section 2.2 is start-up time, 2.4 loss synchronisation, 4.2 the metrics of a queue."""
+    assert METRICS[name].source == f"RFC 7928, {section}"
+
+
 def test_views_are_in_the_order_of_positions() -> None:
     assert shown("sweep") == ["utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio"]
     assert shown("bars") == ["goodput_bps", "mean_queue_packets", "p99_delay_s", "drop_ratio"]

@@ -1,16 +1,18 @@
 """Estimates: against tables and hand calculations, and properties that hold for any values.
 
 Mutants seen to fail: n instead of n - 1 degrees of freedom, z instead of t, the one-sided p of the sign
-test, Holm without the running maximum.
+test, Holm without the running maximum, every heavy tail that of a power.
 """
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.stats import Effect, equivalent, holm, mean_ci, paired, sign_test, t_quantile
+from sojourn.stats.batch_means import heavy_tail
 
 # Two-sided 95 % quantiles from a printed table of Student's t.
 T_TABLE = {1: 12.706, 2: 4.303, 4: 2.776, 9: 2.262, 19: 2.093, 39: 2.023}
@@ -92,3 +94,17 @@ def test_holm_never_lowers_a_p_and_keeps_the_order(ps: list[float]) -> None:
 @pytest.mark.parametrize(("positive", "n", "p"), [(8, 10, 0.109375), (9, 10, 0.021484375), (5, 10, 1.0)])
 def test_the_sign_test_is_the_binomial_one(positive: int, n: int, p: float) -> None:
     assert sign_test([1.0] * positive + [-1.0] * (n - positive) + [0.0] * 3) == p
+
+
+@pytest.mark.parametrize(
+    ("values", "count", "least", "most"),
+    [("lognormal", 1000, 0.0, 0.25), ("lognormal", 5000, 0.0, 0.02), ("pareto", 1000, 0.85, 1.0),
+     ("pareto", 5000, 0.9, 1.0)],
+)  # fmt: skip
+def test_lognormal_sizes_are_no_heavy_tail(values: str, count: int, least: float, most: float) -> None:
+    """Share of 300 samples with a power tail; without the test of shape 43 % and 96 % of the lognormal."""
+    rng = np.random.Generator(np.random.PCG64(7))
+    draw = {"lognormal": lambda: rng.lognormal(0, 1.5, count), "pareto": lambda: rng.pareto(1.3, count) + 1}
+    found = [heavy_tail(draw[values]()) for _ in range(300)]
+    assert least <= sum(one is not None and one.is_power for one in found) / 300 <= most
+    assert sum(one is not None for one in found) / 300 > 0.4

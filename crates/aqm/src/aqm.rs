@@ -283,7 +283,11 @@ pub trait Aqm: Any + Send {
     }
 
     /// Called at the time that [`Aqm::next_timer`] returned.
-    fn on_timer(&mut self, _now: Time, _queue: &QueueView) {}
+    fn on_timer(&mut self, _now: Time, _queue: &QueueView, _rng: &mut dyn Random) {}
+
+    /// The run ends, with the last call of this instance: report the state to keep with the results, each
+    /// value as JSON.
+    fn on_end(&mut self, _now: Time, _export: &mut dyn FnMut(&str, &str)) {}
 
     /// Report the state variables that the registry entry lists as `probes`.
     fn probe(&self, _field: &mut dyn FnMut(&'static str, f64)) {}
@@ -354,8 +358,11 @@ impl Aqm for Box<dyn Aqm> {
     fn next_timer(&self) -> Option<Time> {
         (**self).next_timer()
     }
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
-        (**self).on_timer(now, queue);
+    fn on_timer(&mut self, now: Time, queue: &QueueView, rng: &mut dyn Random) {
+        (**self).on_timer(now, queue, rng);
+    }
+    fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
+        (**self).on_end(now, export);
     }
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
         (**self).probe(field);

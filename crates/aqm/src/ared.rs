@@ -262,7 +262,7 @@ impl Aqm for Ared {
         }
     }
 
-    fn on_timer(&mut self, now: Time, _: &QueueView) {
+    fn on_timer(&mut self, now: Time, _: &QueueView, _: &mut dyn Random) {
         self.adapt(now);
         if let Clock::Timer(ticks) = &mut self.adapt {
             ticks.advance(now);

@@ -205,11 +205,21 @@ impl Bands {
         nested.chain(self.bank.next_timer()).min()
     }
 
-    pub(crate) fn on_timer(&mut self, now: Time) {
-        self.bank.on_timer(now);
+    pub(crate) fn on_timer(&mut self, now: Time, rng: &mut dyn Random) {
+        self.bank.on_timer(now, rng);
         for inner in self.nested.iter_mut().flatten() {
             if inner.next_timer().is_some_and(|due| due <= now) {
-                inner.on_timer(now);
+                inner.on_timer(now, rng);
+            }
+        }
+    }
+
+    /// The run ends: what the algorithms and schedulers of all bands keep, as `INDEX.NAME`.
+    pub(crate) fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
+        self.bank.on_end(now, export);
+        for (index, inner) in self.nested.iter_mut().enumerate() {
+            if let Some(inner) = inner {
+                inner.on_end(now, &mut |name, value| export(&format!("{index}.{name}"), value));
             }
         }
     }

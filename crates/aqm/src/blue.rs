@@ -168,7 +168,7 @@ impl Aqm for Blue {
         self.look_again
     }
 
-    fn on_timer(&mut self, now: Time, _: &QueueView) {
+    fn on_timer(&mut self, now: Time, _: &QueueView, _: &mut dyn Random) {
         if self.is_idle {
             self.step(now, -self.d2);
         }

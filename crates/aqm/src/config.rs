@@ -8,7 +8,7 @@ use crate::{
     Conventions, DefaultValue, Kind, Param, Settings, Span, Spec, SpecError, Value, allowed,
     units::{Bytes, Size},
 };
-use alloc::{borrow::ToOwned, string::ToString};
+use alloc::borrow::ToOwned;
 
 /// The fields of a typed configuration, one entry each: `/// meaning`, `name: type = Param;`. In brackets
 /// before them: configurations of other algorithms that this one contains.
@@ -235,12 +235,9 @@ field!(
     },
     |bytes: &Bytes| Size::Bytes(bytes.0)
 );
-field!(
-    Spec,
-    Spec,
-    |text: &alloc::string::String| Ok(Spec::parse_any(text).expect("a value was parsed before")),
-    |spec: &Spec| spec.to_string()
-);
+field!(Spec, Spec, |spec: &alloc::boxed::Box<Spec>| Ok((**spec).clone()), |spec: &Spec| {
+    alloc::boxed::Box::new(spec.clone())
+});
 
 impl<T: Field> Field for Option<T> {
     const KIND: Kind = T::KIND;

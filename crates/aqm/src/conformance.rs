@@ -159,7 +159,7 @@ impl Harness {
             calls += 1;
             self.now = if calls < 5 { due.max(self.now) } else { end };
             self.log.push(Event::Timer(self.now));
-            self.ask(|aqm, now, queue, _| aqm.on_timer(now, queue));
+            self.ask(|aqm, now, queue, rng| aqm.on_timer(now, queue, rng));
             if let Some(next) = self.aqm.next_timer().filter(|next| *next <= self.now) {
                 self.fault("timer", || format!("timer at {due:?}, then again at {next:?}"));
                 break;

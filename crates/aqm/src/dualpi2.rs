@@ -297,7 +297,7 @@ impl Scheduler for DualPi2 {
     fn next_timer(&self) -> Option<Time> {
         Some(self.controller.due())
     }
-    fn on_timer(&mut self, now: Time) {
+    fn on_timer(&mut self, now: Time, _: &mut dyn Random) {
         let classic = self.delay(now, C);
         let delay = if self.both { classic.max(self.delay(now, L)) } else { classic };
         self.controller.update(now, delay);

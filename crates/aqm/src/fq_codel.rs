@@ -290,8 +290,8 @@ impl Scheduler for FlowQueues {
     fn next_timer(&self) -> Option<Time> {
         self.bank.next_timer()
     }
-    fn on_timer(&mut self, now: Time) {
-        self.bank.on_timer(now);
+    fn on_timer(&mut self, now: Time, rng: &mut dyn Random) {
+        self.bank.on_timer(now, rng);
     }
     fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
         field("new", self.new.len() as f64);

@@ -214,8 +214,10 @@ impl Driver {
     fn on_timer(&mut self) {
         self.cost.timers += 1;
         match &mut self.subject {
-            Subject::Aqm(aqm) => timer_at_queue(&mut **aqm, self.now, &self.queue.view(self.link_rate)),
-            Subject::Scheduler(scheduler) => timer_at_scheduler(&mut **scheduler, self.now),
+            Subject::Aqm(aqm) => {
+                timer_at_queue(&mut **aqm, self.now, &self.queue.view(self.link_rate), &mut self.rng);
+            }
+            Subject::Scheduler(scheduler) => timer_at_scheduler(&mut **scheduler, self.now, &mut self.rng),
         }
         if self.watched.is_some() {
             self.watch(); // the changes of a timer are not those of a packet
@@ -269,8 +271,8 @@ fn departure_at_queue(
 }
 
 #[inline(never)]
-fn timer_at_queue(aqm: &mut dyn Aqm, now: Time, queue: &QueueView) {
-    aqm.on_timer(now, queue);
+fn timer_at_queue(aqm: &mut dyn Aqm, now: Time, queue: &QueueView, rng: &mut dyn Random) {
+    aqm.on_timer(now, queue, rng);
 }
 
 /// The cost does not depend on outcomes.
@@ -293,8 +295,8 @@ fn departure_at_scheduler(scheduler: &mut dyn Scheduler, now: Time, rng: &mut dy
 }
 
 #[inline(never)]
-fn timer_at_scheduler(scheduler: &mut dyn Scheduler, now: Time) {
-    scheduler.on_timer(now);
+fn timer_at_scheduler(scheduler: &mut dyn Scheduler, now: Time, rng: &mut dyn Random) {
+    scheduler.on_timer(now, rng);
 }
 
 /// A queue that counts every read and answers it without a search.

@@ -230,7 +230,7 @@ impl Aqm for Ldc {
         Some(self.ticks.due())
     }
 
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+    fn on_timer(&mut self, now: Time, queue: &QueueView, _: &mut dyn Random) {
         self.q_avg = averaged(self.q_avg, self.config.w_q, queue.bytes as f64);
         self.measure_load(queue.packets > 0);
         self.update();

@@ -138,7 +138,7 @@ impl Aqm for Pi {
         Some(self.samples.due())
     }
 
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+    fn on_timer(&mut self, now: Time, queue: &QueueView, _: &mut dyn Random) {
         let q = self.byte_mode.map_or(f64::from(queue.packets), |mean| queue.bytes as f64 / mean);
         self.update(q);
         self.samples.advance(now);

@@ -323,7 +323,7 @@ impl Aqm for Pi2 {
         Some(self.controller.due())
     }
 
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+    fn on_timer(&mut self, now: Time, queue: &QueueView, _: &mut dyn Random) {
         self.controller.update(now, head_delay(now, queue));
     }
 

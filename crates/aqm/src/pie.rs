@@ -349,7 +349,7 @@ impl Aqm for Pie {
         Some(self.updates.due())
     }
 
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+    fn on_timer(&mut self, now: Time, queue: &QueueView, _: &mut dyn Random) {
         self.delay = self.measure(now, queue);
         self.update();
         self.updates.advance(now);

@@ -152,8 +152,11 @@ impl Scheduler for Prio {
     fn next_timer(&self) -> Option<Time> {
         self.bands.next_timer()
     }
-    fn on_timer(&mut self, now: Time) {
-        self.bands.on_timer(now);
+    fn on_timer(&mut self, now: Time, rng: &mut dyn Random) {
+        self.bands.on_timer(now, rng);
+    }
+    fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
+        self.bands.on_end(now, export);
     }
     fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
         self.bands.probe(field);

@@ -201,8 +201,8 @@ impl<A: Aqm, P> Fifo<A, P> {
     fn expire_timers(&mut self, now: Time) {
         for count in 0..=MAX_TIMERS {
             let Some(due) = self.aqm.next_timer().filter(|due| *due <= now) else { return };
-            let (aqm, queue, _) = parts!(self);
-            aqm.on_timer(if count < MAX_TIMERS { due } else { now }, &queue);
+            let (aqm, queue, rng) = parts!(self);
+            aqm.on_timer(if count < MAX_TIMERS { due } else { now }, &queue, rng);
         }
     }
 }

@@ -308,7 +308,7 @@ impl Aqm for Raqm {
         Some(self.periods.due())
     }
 
-    fn on_timer(&mut self, now: Time, _: &QueueView) {
+    fn on_timer(&mut self, now: Time, _: &QueueView, _: &mut dyn Random) {
         self.measure_rate();
         self.p_k = (self.p_k * self.factor()).clamp(self.config.p_min, 1.0);
         self.is_first = false;

@@ -241,7 +241,7 @@ impl Aqm for Rem {
         Some(self.updates.due())
     }
 
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+    fn on_timer(&mut self, now: Time, queue: &QueueView, _: &mut dyn Random) {
         let q = self.config.byte_mode.map_or(f64::from(queue.packets), |mean| queue.bytes as f64 / mean);
         self.update_price(q);
         self.updates.advance(now);

@@ -62,7 +62,10 @@ pub trait Scheduler: Send {
     }
 
     /// Called at the time that [`Scheduler::next_timer`] returned.
-    fn on_timer(&mut self, _now: Time) {}
+    fn on_timer(&mut self, _now: Time, _rng: &mut dyn Random) {}
+
+    /// The run ends: see [`Aqm::on_end`]; the names of one class are `CLASS.NAME`.
+    fn on_end(&mut self, _now: Time, _export: &mut dyn FnMut(&str, &str)) {}
 
     /// Report the state for plots; every name is in the `probes` of the registry entry, except those of one
     /// class: `CLASS.NAME`.
@@ -406,11 +409,18 @@ impl Bank {
         self.queues.iter().filter_map(|queue| queue.aqm.next_timer()).min()
     }
 
-    pub(crate) fn on_timer(&mut self, now: Time) {
+    pub(crate) fn on_timer(&mut self, now: Time, rng: &mut dyn Random) {
         for index in 0..self.queues.len() {
             if self.queues[index].aqm.next_timer().is_some_and(|due| due <= now) {
-                ask!(self, index, |aqm, view| aqm.on_timer(now, view));
+                ask!(self, index, |aqm, view| aqm.on_timer(now, view, rng));
             }
+        }
+    }
+
+    /// The run ends: the algorithms report what they keep, as `INDEX.NAME`.
+    pub(crate) fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
+        for (index, queue) in self.queues.iter_mut().enumerate() {
+            queue.aqm.on_end(now, &mut |name, value| export(&format!("{index}.{name}"), value));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     registry,
     units::{self, Size},
 };
-use alloc::{borrow::ToOwned, boxed::Box, format, string::String, string::ToString, vec::Vec};
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
 use core::fmt;
 
 /// Which packet is dropped when the buffer is full.
@@ -92,7 +92,7 @@ impl Spec {
     /// # Errors
     /// The first word that is no algorithm, no parameter, or has no allowed value.
     pub fn parse(text: &str) -> Result<Spec, SpecError> {
-        Spec::parse_among(text, "an algorithm", registry::ALGORITHMS.iter().copied())
+        Spec::parse_among(text, "an algorithm", registry::ALGORITHMS.iter().copied(), &[])
     }
 
     /// Read `text` as a scheduler (`"fq_codel target 10ms"`).
@@ -101,7 +101,7 @@ impl Spec {
     /// The first word that is no scheduler, no parameter, or has no allowed value.
     pub fn parse_scheduler(text: &str) -> Result<Spec, SpecError> {
         let schedulers = registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm);
-        Spec::parse_among(text, "a scheduler", schedulers)
+        Spec::parse_among(text, "a scheduler", schedulers, &[])
     }
 
     /// Read `text` as an algorithm or a scheduler.
@@ -112,14 +112,34 @@ impl Spec {
         Spec::parse_with(text, &[])
     }
 
-    /// The same, with algorithms of the caller in addition to those of the registry.
+    /// The same, with algorithms of the caller in addition to those of the registry, in the classes of a
+    /// scheduler, too.
     ///
     /// # Errors
     /// As [`Spec::parse_any`].
     pub fn parse_with(text: &str, others: &[&'static Algorithm]) -> Result<Spec, SpecError> {
         let schedulers = registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm);
         let known = registry::ALGORITHMS.iter().chain(others).copied();
-        Spec::parse_among(text, "an algorithm", known.chain(schedulers))
+        Spec::parse_among(text, "an algorithm", known.chain(schedulers), others)
+    }
+
+    /// The name in `text` and those in the classes of a scheduler, known or not; no parameter is checked.
+    ///
+    /// ```
+    /// # use sojourn_aqm::Spec;
+    /// assert_eq!(Spec::names("drr classes 2 aqm_0 (mine target 5ms) aqm_1 red"), ["drr", "mine", "red"]);
+    /// ```
+    pub fn names(text: &str) -> Vec<&str> {
+        let words = split(text).unwrap_or_else(|_| text.split_whitespace().collect());
+        let Some(&first) = words.first() else { return Vec::new() };
+        let scheduler = registry::SCHEDULERS.iter().find(|one| one.algorithm.name == first);
+        let is_spec = |key: &str| {
+            let param = scheduler.and_then(|scheduler| scheduler.algorithm.param(key));
+            param.is_some_and(|param| param.kind == Kind::Spec)
+        };
+        let nested =
+            words.windows(2).filter(|pair| is_spec(pair[0])).flat_map(|pair| Spec::names(inside(pair[1])));
+        core::iter::once(first).chain(nested).collect()
     }
 
     /// Read `text` as a marker (`"token_bucket cir 1Mbit/s cbs 15kB"`).
@@ -127,7 +147,7 @@ impl Spec {
     /// # Errors
     /// The first word that is no marker, no parameter, or has no allowed value.
     pub fn parse_marker(text: &str) -> Result<Spec, SpecError> {
-        Spec::parse_among(text, "a marker", registry::MARKERS.iter().map(|profile| &profile.algorithm))
+        Spec::parse_among(text, "a marker", registry::MARKERS.iter().map(|profile| &profile.algorithm), &[])
     }
 
     /// Whether it names a scheduler, to be built by [`Spec::schedule`].
@@ -142,10 +162,9 @@ impl Spec {
     /// Read the spec of a scheduler's class: one word, or a spec in parentheses.
     ///
     /// # Errors
-    /// As [`Spec::parse_any`]; a word of the whole queue; schedulers nested more than once.
-    pub(crate) fn parse_nested(word: &str) -> Result<Spec, SpecError> {
-        let text = word.strip_prefix('(').and_then(|word| word.strip_suffix(')')).unwrap_or(word);
-        let spec = Spec::parse_any(text)?;
+    /// As [`Spec::parse_with`]; a word of the whole queue; schedulers nested more than once.
+    pub(crate) fn parse_nested(word: &str, others: &[&'static Algorithm]) -> Result<Spec, SpecError> {
+        let spec = Spec::parse_with(inside(word), others)?;
         let refuse = |key: String, problem: &str, allowed: &str| {
             Err(SpecError { key, problem: problem.to_owned(), allowed: allowed.to_owned(), nearest: None })
         };
@@ -160,8 +179,8 @@ impl Spec {
             }
         }
         for (_, value) in &spec.values {
-            if let Value::Spec(text) = value
-                && Spec::parse_any(text)?.is_scheduler()
+            if let Value::Spec(inside) = value
+                && inside.is_scheduler()
             {
                 return refuse(name.to_owned(), "is a scheduler between two others", "nesting once");
             }
@@ -185,7 +204,7 @@ impl Spec {
     pub fn says_ecn(&self) -> bool {
         self.values.iter().any(|(param, value)| match value {
             Value::Flag(on) => *on && param.name == "ecn",
-            Value::Spec(text) => Spec::parse_any(text).is_ok_and(|inside| inside.says_ecn()),
+            Value::Spec(inside) => inside.says_ecn(),
             _ => false,
         })
     }
@@ -194,6 +213,7 @@ impl Spec {
         text: &str,
         what: &str,
         known: impl Iterator<Item = &'static Algorithm> + Clone,
+        others: &[&'static Algorithm],
     ) -> Result<Spec, SpecError> {
         let names = || known.clone().map(|algorithm| algorithm.name);
         let mut words = split(text)?.into_iter();
@@ -212,7 +232,7 @@ impl Spec {
         let mut spec = Spec { algorithm, values: Vec::new(), limit: None, overflow: None };
         let mut words = words.peekable();
         while let Some(key) = words.next() {
-            spec.set(key, &mut words)?;
+            spec.set(key, &mut words, others)?;
         }
         spec.values.sort_by_key(|(param, _)| algorithm.params.iter().position(|p| core::ptr::eq(p, *param)));
         Ok(spec)
@@ -222,6 +242,7 @@ impl Spec {
         &mut self,
         key: &str,
         words: &mut core::iter::Peekable<impl Iterator<Item = &'a str>>,
+        others: &[&'static Algorithm],
     ) -> Result<(), SpecError> {
         let error = |problem: String, allowed: String| SpecError {
             key: format!("{}.{key}", self.algorithm.name),
@@ -262,11 +283,11 @@ impl Spec {
         };
         let value = match param.kind {
             Kind::Spec => {
-                let inside = Spec::parse_nested(word).map_err(|e| SpecError {
+                let inside = Spec::parse_nested(word, others).map_err(|e| SpecError {
                     key: format!("{}.{key}: {}", self.algorithm.name, e.key),
                     ..e
                 })?;
-                Value::Spec(inside.to_string())
+                Value::Spec(Box::new(inside))
             }
             _ => Value::parse(param, word).map_err(|why| error(format!("= {word} {why}"), allowed(param)))?,
         };
@@ -356,6 +377,11 @@ impl fmt::Display for Spec {
             None => Ok(()),
         }
     }
+}
+
+/// The spec in the word of a class: without its parentheses.
+fn inside(word: &str) -> &str {
+    word.strip_prefix('(').and_then(|word| word.strip_suffix(')')).unwrap_or(word)
 }
 
 /// The words of a spec; text in parentheses is one word.

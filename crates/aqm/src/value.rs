@@ -4,7 +4,7 @@ use crate::{
     Kind, Param, Span, Spec,
     units::{self, Size},
 };
-use alloc::{borrow::ToOwned, format, string::String, string::ToString};
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, string::ToString};
 use core::fmt;
 
 /// A parameter's value.
@@ -24,8 +24,8 @@ pub enum Value {
     Size(Size),
     /// For [`Kind::Choice`].
     Choice(&'static str),
-    /// For [`Kind::Spec`], canonical.
-    Spec(String),
+    /// For [`Kind::Spec`].
+    Spec(Box<Spec>),
 }
 
 impl Value {
@@ -49,7 +49,7 @@ impl Value {
                 Some(word) => Value::Choice(word),
                 None => return Err("is not one of the allowed words".to_owned()),
             },
-            Kind::Spec => Value::Spec(Spec::parse_nested(word).map_err(|e| e.to_string())?.to_string()),
+            Kind::Spec => Value::Spec(Box::new(Spec::parse_nested(word, &[]).map_err(|e| e.to_string())?)),
         };
         if !value.fits(param) {
             return Err("is out of range".to_owned());
@@ -85,8 +85,10 @@ impl fmt::Display for Value {
             Value::Rate(r) => f.write_str(&units::show_rate(*r)),
             Value::Size(s) => write!(f, "{s}"),
             Value::Choice(word) => f.write_str(word),
-            Value::Spec(text) if text.contains(' ') => write!(f, "({text})"),
-            Value::Spec(text) => f.write_str(text),
+            Value::Spec(spec) => match spec.to_string() {
+                text if text.contains(' ') => write!(f, "({text})"),
+                text => f.write_str(&text),
+            },
         }
     }
 }

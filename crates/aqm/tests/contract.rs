@@ -125,8 +125,8 @@ impl Aqm for AllHooks {
     fn next_timer(&self) -> Option<Time> {
         self.0.next_timer()
     }
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
-        self.0.on_timer(now, queue);
+    fn on_timer(&mut self, now: Time, queue: &QueueView, rng: &mut dyn Random) {
+        self.0.on_timer(now, queue, rng);
     }
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
         self.0.probe(field);
@@ -205,8 +205,8 @@ impl Aqm for Reader {
     fn next_timer(&self) -> Option<Time> {
         self.0.next_timer()
     }
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
-        self.0.on_timer(now, &queue.with_contents(&*self.1));
+    fn on_timer(&mut self, now: Time, queue: &QueueView, rng: &mut dyn Random) {
+        self.0.on_timer(now, &queue.with_contents(&*self.1), rng);
     }
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
         self.0.probe(field);

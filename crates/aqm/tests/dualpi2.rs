@@ -2,14 +2,14 @@
 
 use crate::queueing::{N, dequeue, enqueue, probe};
 use crate::schedulers::build;
-use crate::support::{at, context, near};
+use crate::support::{Scripted, at, context, near};
 use sojourn_aqm::{Cause, Ecn, Limit, Outcome, Scheduler, Stream};
 
 /// A DualPI2 with this p', set by one update with the necessary delay of C's head; C is empty afterwards.
 fn dual(p_prime: f64, options: &str) -> Box<dyn Scheduler> {
     let mut dual = build(&format!("dualpi2 target 0s t_update 10ms alpha 0 beta 1 {options}"), context());
     enqueue(&mut *dual, 10.0 - p_prime, &[(0, 0, 1000, Ecn::Ect0)]);
-    dual.on_timer(at(10.0));
+    dual.on_timer(at(10.0), &mut Scripted::new(&[]));
     let (token, _) = dequeue(&mut *dual, 10.0, &[0.0, 1.0 - 1e-9]);
     assert_eq!(token, Some(0));
     dual
@@ -80,7 +80,7 @@ fn dualpi2_follows_the_longer_delay_and_protects_classic() {
         let mut dual =
             build(&format!("dualpi2 target 0s alpha 0 beta 1 t_update 1s follows {follows}"), context());
         enqueue(&mut *dual, 0.7, &[(0, 0, 1000, Ecn::Ect1)]);
-        dual.on_timer(at(1.0));
+        dual.on_timer(at(1.0), &mut Scripted::new(&[]));
         assert!((probe(&*dual, "p_prime") - p_prime).abs() < 1e-9, "{follows}");
     }
     for (w_c, share) in [("0.0625", 1.0 / 16.0), ("0.25", 0.25)] {

@@ -78,7 +78,7 @@ fn fq_signals_only_flows_that_fill_their_queue() {
         for step in 0..20_000u64 {
             let now = Time(step * 800_000); // the time of 1000 bytes
             if scheduler.next_timer().is_some_and(|due| due <= now) {
-                scheduler.on_timer(now);
+                scheduler.on_timer(now, &mut rng);
             }
             let mut record_outcome = |token: Token, outcome| {
                 assert_eq!(token.0 % 2, 0, "{spec}: the sparse flow loses nothing");

@@ -25,9 +25,9 @@ fn update(bench: &mut Bench, delay: f64) {
     let head = Head(Time(now.0 - (delay * 1e9).round() as u64));
     let queue = bench.queue(5).with_contents(&head);
     if delay == 0.0 {
-        bench.aqm.on_timer(now, &bench.queue(0));
+        bench.aqm.on_timer(now, &bench.queue(0), &mut Scripted::new(&[]));
     } else {
-        bench.aqm.on_timer(now, &queue);
+        bench.aqm.on_timer(now, &queue, &mut Scripted::new(&[]));
     }
 }
 

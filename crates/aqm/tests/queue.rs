@@ -55,9 +55,9 @@ impl Aqm for Logged {
     fn next_timer(&self) -> Option<Time> {
         self.aqm.next_timer()
     }
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+    fn on_timer(&mut self, now: Time, queue: &QueueView, rng: &mut dyn Random) {
         self.note("timer", now, Some(queue));
-        self.aqm.on_timer(now, queue);
+        self.aqm.on_timer(now, queue, rng);
     }
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
         self.aqm.probe(field);

@@ -131,7 +131,7 @@ impl SchedulerHarness {
     pub(crate) fn advance(&mut self, span: Span) {
         self.now += span;
         if let Some(due) = self.scheduler.next_timer().filter(|due| *due <= self.now) {
-            self.scheduler.on_timer(self.now);
+            self.scheduler.on_timer(self.now, &mut self.rng);
             assert!(self.scheduler.next_timer().is_some_and(|next| next > due && next > self.now));
         }
     }

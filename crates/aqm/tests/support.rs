@@ -110,7 +110,7 @@ impl Bench {
     /// The next timer expires with `queue`.
     pub(crate) fn tick(&mut self, queue: &QueueView) -> Time {
         let now = self.aqm.next_timer().expect("this algorithm has a timer");
-        self.aqm.on_timer(now, queue);
+        self.aqm.on_timer(now, queue, &mut Scripted::new(&[]));
         now
     }
 

@@ -49,6 +49,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::view, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::register, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(user_aqm::classes_in, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::algorithm, module)?)?;
     module.add_function(wrap_pyfunction!(views::drop_both, module)?)?;
     module.add_class::<views::Packet>()?;

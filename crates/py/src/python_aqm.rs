@@ -14,7 +14,7 @@ const MAX_TIMERS: u64 = 10_000_000;
 
 /// The violation of a rule by a handler.
 pub(crate) struct Violation {
-    /// The rule: `raises`, `answer`, `ecn`, `victim`, `timer`, `finite`, `probes`, `clone`.
+    /// The rule: `raises`, `answer`, `ecn`, `victim`, `timer`, `finite`, `probes`, `exports`, `clone`.
     pub(crate) rule: &'static str,
     /// The handler, the problem and the time.
     pub(crate) text: String,
@@ -64,6 +64,7 @@ struct Handlers {
     on_idle: Option<Py<PyAny>>,
     next_timer: Option<Py<PyAny>>,
     on_timer: Option<Py<PyAny>>,
+    on_end: Option<Py<PyAny>>,
     probe: Option<Py<PyAny>>,
 }
 
@@ -82,6 +83,7 @@ impl Handlers {
             on_idle: get("on_idle")?,
             next_timer: get("next_timer")?,
             on_timer: get("on_timer")?,
+            on_end: get("on_end")?,
             probe: get("probe")?,
         })
     }
@@ -96,6 +98,10 @@ pub(crate) struct Class {
     pub(crate) file: String,
     pub(crate) overridden: Vec<String>,
     pub(crate) probes: &'static [Probe],
+    /// Whether `on_timer` takes random numbers.
+    pub(crate) draws_in_timer: bool,
+    /// The attributes that are exported at the end of a run.
+    pub(crate) exports: Vec<String>,
 }
 
 /// An instance of a class.
@@ -239,6 +245,16 @@ impl PythonAqm {
     }
 }
 
+/// What an exported attribute may be.
+const EXPORTABLE: &str =
+    "finite numbers, text, true, false, None, and lists and dicts of them, 16 MB as JSON";
+
+/// The attribute `name` of an instance as JSON.
+fn as_json(instance: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
+    let py = instance.py();
+    py.import("sojourn.algorithms")?.getattr("exported")?.call1((instance, name))?.extract()
+}
+
 fn shorten(text: &str) -> String {
     if text.chars().count() <= 60 {
         text.to_owned()
@@ -343,7 +359,7 @@ impl Aqm for PythonAqm {
         Some(time)
     }
 
-    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+    fn on_timer(&mut self, now: Time, queue: &QueueView, rng: &mut dyn Random) {
         self.now = now;
         self.timers += 1;
         if self.timers > MAX_TIMERS {
@@ -355,10 +371,38 @@ impl Aqm for PythonAqm {
         }
         Python::attach(|py| {
             let Some(method) = &self.handlers.on_timer else { return };
-            if let Err(error) =
-                CONTENTS.set(queue.contents, || method.bind(py).call1((now.0, Queue::of(queue))))
-            {
+            let (method, view) = (method.bind(py), Queue::of(queue));
+            let done = RANDOM.set(rng, || {
+                CONTENTS.set(queue.contents, || match self.class.draws_in_timer {
+                    true => method.call1((now.0, view, &self.rng)),
+                    false => method.call1((now.0, view)),
+                })
+            });
+            if let Err(error) = done {
                 self.fail(py, "on_timer", &error);
+            }
+        });
+    }
+
+    fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
+        self.now = now;
+        if self.handlers.on_end.is_none() && self.class.exports.is_empty() {
+            return;
+        }
+        Python::attach(|py| {
+            if let Some(method) = &self.handlers.on_end
+                && let Err(error) = method.bind(py).call1((now.0,))
+            {
+                self.fail(py, "on_end", &error);
+            }
+            for name in &self.class.exports {
+                match as_json(self.instance.bind(py), name) {
+                    Ok(value) => export(name, &value),
+                    Err(error) => {
+                        let why = error.value(py).to_string();
+                        self.stop("exports", "exports", &format!("{name:?} {why}; allowed: {EXPORTABLE}"))
+                    }
+                }
             }
         });
     }

@@ -4,7 +4,7 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyDict, PyList},
 };
-use sojourn_sim::{QueueRecord, QueueSeries, Record};
+use sojourn_sim::{Export, QueueRecord, QueueSeries, Record};
 
 /// A number with a little-endian form of fixed size.
 pub(crate) trait Scalar: Copy {
@@ -134,11 +134,28 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
     for queue in &record.series.queues {
         sampled.append(series_dict(py, queue)?)?;
     }
+    if !record.exports.is_empty() {
+        dict.set_item("exports", exports_dict(py, &record.exports)?)?;
+    }
     let series = PyDict::new(py);
     series.set_item("interval", record.series.interval.0)?;
     series.set_item("queues", sampled)?;
     dict.set_item("series", series)?;
     Ok(dict)
+}
+
+/// What each queue exports: its name to values by their names.
+fn exports_dict<'py>(py: Python<'py>, exports: &[Export]) -> PyResult<Bound<'py, PyDict>> {
+    let (queues, read) = (PyDict::new(py), py.import("json")?.getattr("loads")?);
+    for Export { queue, name, value } in exports {
+        let of_queue = match queues.get_item(queue)? {
+            Some(found) => found.cast_into::<PyDict>()?,
+            None => PyDict::new(py),
+        };
+        of_queue.set_item(name, read.call1((value,))?)?;
+        queues.set_item(queue, of_queue)?;
+    }
+    Ok(queues)
 }
 
 fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, PyDict>> {

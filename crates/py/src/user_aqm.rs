@@ -47,6 +47,8 @@ pub(crate) struct Description {
     overridden: Vec<String>,
     params: Vec<ParamDescription>,
     probes: Vec<(String, String, String)>,
+    draws_in_timer: bool,
+    exports: Vec<String>,
 }
 
 #[derive(FromPyObject)]
@@ -77,8 +79,9 @@ pub(crate) fn register(
     description: Description,
 ) -> PyResult<()> {
     let algorithm = described(py, name, &description, build)?;
-    let Description { file, overridden, .. } = description;
-    let class_facts = Class { name: algorithm.name, file, overridden, probes: algorithm.probes };
+    let Description { file, overridden, draws_in_timer, exports, .. } = description;
+    let (name, probes) = (algorithm.name, algorithm.probes);
+    let class_facts = Class { name, file, overridden, probes, draws_in_timer, exports };
     let entry = Entry { algorithm, class: class_facts, object: class_ };
     let mut entries = entries();
     entries.retain(|other| other.algorithm.name != name);
@@ -178,10 +181,9 @@ pub(crate) fn is_class(name: &str) -> bool {
     name.contains(':')
 }
 
-/// Parse a spec of a built-in algorithm or of a class, which is loaded if it is not registered.
+/// Parse a spec of built-in algorithms and classes, which are loaded if they are not registered.
 pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Spec> {
-    let name = first_word(text);
-    if is_class(name) {
+    for name in classes_in(text) {
         py.import("sojourn.algorithms")?.getattr("find")?.call1((name,))?;
     }
     Spec::parse_with(text, &registered()).map_err(|error| spec_error(py, &error))
@@ -189,24 +191,32 @@ pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Spec> {
 
 /// Parse a spec without executing code that is not permitted; None if only the name of a class is known.
 pub(crate) fn read(py: Python<'_>, text: &str) -> PyResult<Option<Spec>> {
-    let name = first_word(text);
-    if !is_class(name) {
+    let mut described = Vec::new();
+    for name in classes_in(text) {
+        let known: String = py.import("sojourn.algorithms")?.getattr("look")?.call1((name,))?.extract()?;
+        match known.as_str() {
+            "loaded" => {}
+            "described" => described.push(name),
+            _ => return Ok(None),
+        }
+    }
+    if described.is_empty() {
         return parse(py, text).map(Some);
     }
-    let known: String = py.import("sojourn.algorithms")?.getattr("look")?.call1((name,))?.extract()?;
-    match known.as_str() {
-        "loaded" => parse(py, text).map(Some),
-        // A description may be that of another version of the class: it refuses nothing.
-        "described" => {
-            let stand_ins = STAND_INS.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(Spec::parse_with(text, &stand_ins).ok())
-        }
-        _ => Ok(None),
-    }
+    // A description may be that of another version of the class: it refuses nothing.
+    let stand_ins = STAND_INS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = registered();
+    known.retain(|one| !described.contains(&one.name));
+    known.extend(stand_ins.iter().filter(|one| described.contains(&one.name)));
+    Ok(Spec::parse_with(text, &known).ok())
 }
 
-fn first_word(text: &str) -> &str {
-    text.split_whitespace().next().unwrap_or_default()
+/// The names of classes in a spec, those in the classes of a scheduler included.
+#[pyfunction]
+pub(crate) fn classes_in(text: &str) -> Vec<&str> {
+    let mut names = Spec::names(text);
+    names.retain(|name| is_class(name));
+    names
 }
 
 /// One algorithm with its parameters, probes and documentation.
@@ -301,6 +311,6 @@ fn plain<'py>(py: Python<'py>, settings: &Settings, param: &Param) -> PyResult<B
             amount.into_pyobject(py)?.into_any()
         }
         Some(Value::Choice(word)) => word.into_pyobject(py)?.into_any(),
-        Some(Value::Spec(text)) => text.into_pyobject(py)?.into_any(),
+        Some(Value::Spec(spec)) => spec.to_string().into_pyobject(py)?.into_any(),
     })
 }

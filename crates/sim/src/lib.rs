@@ -50,7 +50,7 @@ mod traffic;
 pub use error::{PlanError, RunError};
 pub use plan::Plan;
 pub use record::{
-    ClassColumns, CwndColumns, DropColumns, FastPath, FlowColumns, FlowSeriesColumns, Histogram,
+    ClassColumns, CwndColumns, DropColumns, Export, FastPath, FlowColumns, FlowSeriesColumns, Histogram,
     ObjectColumns, PacketColumns, PageColumns, QueueRecord, QueueSeries, Record, Series, SlowPathReason,
     Window,
 };

@@ -234,7 +234,11 @@ impl QueueSet {
         for port in &mut self.ports {
             measure::port_conserves(port)?;
         }
-        Ok(self.recorder.columns(window, measured, &self.ports, &mut self.kinds))
+        let mut record = self.recorder.columns(window, measured, &self.ports, &mut self.kinds);
+        for port in &mut self.ports {
+            port.on_end(window.end, &mut record.exports);
+        }
+        Ok(record)
     }
 
     fn pass(&mut self, now: Time) {

@@ -6,6 +6,7 @@ interface and cost, ``SECURITY.md`` when code is executed.
 """
 
 from sojourn.algorithms.base import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, drop_both
+from sojourn.algorithms.exports import exported
 from sojourn.algorithms.loader import (
     adopt,
     describe,
@@ -37,6 +38,7 @@ __all__ = [
     "describe",
     "digests",
     "drop_both",
+    "exported",
     "find",
     "function_of",
     "look",

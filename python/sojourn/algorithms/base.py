@@ -26,7 +26,8 @@ HANDLERS = {
     "on_refused": 4,
     "on_idle": 1,
     "next_timer": 0,
-    "on_timer": 2,
+    "on_timer": 3,
+    "on_end": 1,
     "probe": 0,
 }
 
@@ -43,6 +44,9 @@ class Aqm:
     probes : mapping
         State to be traced: name to meaning, or to (unit, meaning). Reported by `probe`, which unless it is
         overridden reads the attributes of these names.
+    exports : mapping
+        State to be stored with the results at the end of a run, read by `Results.exports`: name of an
+        attribute to meaning. Numbers, text, lists and dicts of them, and arrays of numpy.
     title, source : str
         For tables: a name (else the first line of the docstring) and the source of the algorithm.
     ecn : bool
@@ -63,6 +67,7 @@ class Aqm:
     """
 
     probes: ClassVar[Mapping[str, str | tuple[str, str]]] = {}
+    exports: ClassVar[Mapping[str, str]] = {}
     title: ClassVar[str] = ""
     source: ClassVar[str] = ""
 
@@ -108,8 +113,11 @@ class Aqm:
     def next_timer(self) -> float | None:
         """Return the time of the next `on_timer` in ns; called after `start` and after each timer."""
 
-    def on_timer(self, now: int, queue: _core.Queue) -> None:
-        """Handle the timer that `next_timer` set."""
+    def on_timer(self, now: int, queue: _core.Queue, rng: _core.Rng) -> None:
+        """Handle the timer that `next_timer` set; a handler without `rng` gets no random numbers."""
+
+    def on_end(self, now: int) -> None:
+        """Handle the end of the run, with the last call; then the attributes in `exports` are stored."""
 
     def probe(self) -> Mapping[str, float]:
         """Return the state for plots: a number for every name in `probes`."""

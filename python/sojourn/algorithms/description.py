@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Keys of the core's description of a class that a manifest does not store.
-_UNUSED: dict[str, Any] = {"file": "", "overridden": []}
+_UNUSED: dict[str, Any] = {"file": "", "overridden": [], "draws_in_timer": False, "exports": []}
 TEXTS = ("title", "source", "doc")
 
 

@@ -35,6 +35,8 @@ HERE = "python"
 #: The form of a metric in a file.
 FUNCTION = "def NAME(record): ..., in a Python file"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
+#: The number of arguments of an `on_timer` that takes no random numbers.
+WITHOUT_RANDOM = 2
 #: Attributes that the simulator sets, and parameters of the queue.
 RESERVED = ("ecn", "link", "limit", "overflow")
 
@@ -269,7 +271,8 @@ def _described(own: Own) -> dict[str, Any]:
     if not any(word.startswith("on_") for word in overridden):
         raise _refusal(name, "has no handler", "one of " + ", ".join(HANDLERS))
     for word in overridden:
-        _check_arguments(f"{name}.{word}", getattr(cls, word), HANDLERS[word])
+        if word != "on_timer" or not _takes(cls.on_timer, WITHOUT_RANDOM):
+            _check_arguments(f"{name}.{word}", getattr(cls, word), HANDLERS[word])
     _check_arguments(f"{name}.start", cls.start, 0)
     for word, other in (("next_timer", "on_timer"), ("on_timer", "next_timer")):
         if word in overridden and other not in overridden:
@@ -292,17 +295,26 @@ def _described(own: Own) -> dict[str, Any]:
             (key, *(("", meaning) if isinstance(meaning, str) else meaning))
             for key, meaning in cls.probes.items()
         ],
+        "draws_in_timer": _takes(cls.on_timer, HANDLERS["on_timer"]),
+        "exports": list(cls.exports),
     }
 
 
 def _check_arguments(place: str, handler: Any, count: int) -> None:
+    if not _takes(handler, count):
+        wanted = list(inspect.signature(getattr(Aqm, place.rpartition(".")[2])).parameters)
+        raise _refusal(place, "has other parameters than the handler", f"({', '.join(wanted)})")
+
+
+def _takes(handler: Any, count: int) -> bool:
+    """Return whether a handler takes `count` arguments besides the instance, as far as Python knows."""
     try:
         inspect.signature(handler).bind(*range(count + 1))
     except TypeError:
-        wanted = list(inspect.signature(getattr(Aqm, place.rpartition(".")[2])).parameters)
-        raise _refusal(place, "has other parameters than the handler", f"({', '.join(wanted)})") from None
+        return False
     except ValueError:
-        return
+        return True
+    return True
 
 
 def _params(cls: type[Aqm]) -> Iterable[Param]:
@@ -379,8 +391,8 @@ def spec_of(aqm: str | Aqm | type[Aqm]) -> Spec:
 
 def names_in(plan_json: str) -> list[str]:
     """Return the names of the classes that a plan uses."""
-    found = re.findall(r'"aqm":"([^" ]*:[^" ]*)', plan_json)
-    return sorted({json.loads(f'"{name}"') for name in found})
+    found = {text for text in re.findall(r'"aqm":("(?:[^"\\]|\\.)*")', plan_json) if ":" in text}
+    return sorted({name for text in found for name in _core.classes_in(json.loads(text))})
 
 
 def sha256_of(name: str) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
+from sojourn import _core
+
 #: How to permit code, for error messages.
 REMEDY = "repeat with --allow-code (in Python: allow_code=True) to run it"
 
@@ -32,7 +34,7 @@ _permission: ContextVar[_Permission] = ContextVar("permission", default=_NOTHING
 
 def permit(specs: Iterable[str]) -> None:
     """Permit the files that these specs name, in the current context: the user has written them."""
-    files = {os.path.realpath(path) for spec in specs if (path := _path(spec)) is not None}
+    files = {os.path.realpath(path) for spec in specs for path in _paths(spec)}
     now = _permission.get()
     _permission.set(replace(now, files=now.files | files))
 
@@ -60,11 +62,10 @@ def is_permitted(path: str) -> bool:
 
 def may_execute(spec: str) -> bool:
     """Return whether a spec names no code, or code that may be executed."""
-    path = _path(spec)
-    return path is None or is_permitted(path)
+    return all(map(is_permitted, _paths(spec)))
 
 
-def _path(spec: str) -> str | None:
-    """Return the file of ``file.py:Class ...``; None if the spec names none."""
-    path, colon, _ = (spec.split() or [""])[0].rpartition(":")
-    return path if colon and path.endswith(".py") else None
+def _paths(spec: str) -> list[str]:
+    """Return the files that a spec names: that of ``file.py:Class``, or those of a scheduler's classes."""
+    paths = (name.rpartition(":")[0] for name in _core.classes_in(spec))
+    return [path for path in paths if path.endswith(".py")]

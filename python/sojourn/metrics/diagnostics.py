@@ -92,10 +92,13 @@ def _heavy(record: Record) -> list[str]:
         tail = heavy_tail(rows["bytes"].to_numpy().astype(np.float64))
         if tail is not None:
             share = f"the largest 1 % are {100 * tail.top_share:.0f} % of the bytes"
+            kind = (
+                f"look heavy-tailed (Hill index {tail.exponent:.2f} of the largest 5 %; {share})"
+                if tail.is_power
+                else f"vary widely, but less than a heavy tail, as lognormal sizes do ({share})"
+            )
             found.append(
-                f"object sizes of {name} look heavy-tailed (Hill index {tail.exponent:.2f} of the largest "
-                f"5 %; {share}; lognormal sizes can look the same): prefer medians and percentiles of "
-                "completion times to means"
+                f"object sizes of {name} {kind}: prefer medians and percentiles of completion times to means"
             )
     return found
 

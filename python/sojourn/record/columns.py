@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 TABLES = ("flows", "objects", "pages")
-#: ``hosts`` is JSON; only runs in the real world have it and the histogram ``lateness``.
-RECORD_COLUMNS = ("window", "events", "fast_path", "queues", "phases", *TABLES, "hosts", "lateness")
+#: Only some runs have these: ``exports`` those of algorithms in Python that declare them, the others those in
+#: the real world. ``exports`` and ``hosts`` are JSON.
+RARE = ("exports", "hosts", "lateness")
+RECORD_COLUMNS = ("window", "events", "fast_path", "queues", "phases", *TABLES, *RARE)
 LATENESS = ("edges_ns", "counts")
 TRACE_TABLES = ("drops", "cwnd", "packets", "flow_series")
 
@@ -37,6 +39,9 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     for name in TABLES:
         fields = {key: _lists([one[name][key] for one in records], code) for key, code in TYPES[name].items()}
         columns[name] = pl.DataFrame(fields).to_struct(name)
+    if any("exports" in one for one in records):
+        texts = [json.dumps(one["exports"]) if "exports" in one else None for one in records]
+        columns["exports"] = pl.Series(texts, dtype=pl.String)
     if any("hosts" in one for one in records):
         columns["hosts"] = pl.Series([json.dumps(one.get("hosts", {})) for one in records])
     if any("lateness" in one for one in records):
@@ -54,6 +59,7 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
         columns = row[name].struct.unnest()
         tables[name] = {key: _bytes(columns[key][0]) for key in TYPES[name]}
     has_phases = "phases" in row.columns and row["phases"][0] is not None
+    has_exports = "exports" in row.columns and row["exports"][0] is not None
     return {
         "window": tuple(row["window"][0].to_list()),
         "events": row["events"][0],
@@ -61,6 +67,7 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
         "queues": unpack_queues(row),
         **({"phases": unpack_queues(row, "phases")} if has_phases else {}),
         **tables,
+        **({"exports": json.loads(row["exports"][0])} if has_exports else {}),
         **({"hosts": json.loads(row["hosts"][0])} if "hosts" in row.columns else {}),
         **({"lateness": _late(row)} if "lateness" in row.columns else {}),
     }

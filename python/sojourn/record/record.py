@@ -98,6 +98,15 @@ class Record:
         return list(self.data["queues"])
 
     @property
+    def exports(self) -> dict[str, dict[str, Any]]:
+        """What the algorithm of each queue exported at the end of the run: queue, name, value."""
+        try:  # `get` would not load a stored record
+            found: dict[str, dict[str, Any]] = self.data["exports"]
+        except KeyError:
+            return {}
+        return found
+
+    @property
     def phases(self) -> list[dict[str, Any]]:
         """Counters of the measured queue in each phase of the scenario."""
         try:  # `get` would not load a stored record

@@ -322,7 +322,7 @@ class _LazyData(dict[str, Any]):
         if key == "queues":  # all that the check of the warm-up needs
             self[key] = self._archive.queues(self._run_id)
         elif key in RECORD_COLUMNS:
-            missing: dict[str, Any] = {"hosts": {}, "lateness": None, "phases": []}
+            missing: dict[str, Any] = {"hosts": {}, "exports": {}, "lateness": None, "phases": []}
             self.update({**missing, **self._archive.counters(self._run_id)})
         elif key == "series":
             self[key] = self._archive.series(self._run_id, [queue["name"] for queue in self["queues"]])

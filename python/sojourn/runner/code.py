@@ -89,12 +89,9 @@ def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 def _is_named(name: str, spec: str) -> bool:
     """Return whether a text of a file names the class `name`, whose path may have been resolved since."""
-    words = spec.split()
-    if not words:
-        return False
-    path, _, cls = words[0].rpartition(":")
     resolved, _, wanted = name.rpartition(":")
-    return bool(path) and cls == wanted and Path(resolved).name == Path(path).name
+    named = (word.rpartition(":") for word in _core.classes_in(spec))
+    return any(cls == wanted and Path(resolved).name == Path(path).name for path, _, cls in named)
 
 
 def code_of(points: Iterable[Point]) -> dict[str, Any]:

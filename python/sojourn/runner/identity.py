@@ -39,8 +39,9 @@ def row_hash(facts: Mapping[str, Any], metrics: Metrics, data: Mapping[str, Any]
         The record in the core's form; other keys than `RECORD_COLUMNS` are left out.
     """
     counters = {name: data[name] for name in RECORD_COLUMNS if data.get(name) is not None}
-    if not counters.get("hosts"):
-        counters.pop("hosts", None)
+    for name in ("hosts", "exports"):
+        if not counters.get(name):
+            counters.pop(name, None)
     known = hashlib.sha256()
     values = {name: None if value is None else float(value) for name, value in metrics.items()}
     _feed(known, [{name: facts[name] for name in STATED}, values, counters])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -97,17 +98,25 @@ def aqm(name: str, **params: object) -> Spec:
     name : str
         A name from ``sojourn list``, or ``file.py:Class``.
     **params
-        Its parameters: numbers, booleans, or text with units.
+        Its parameters: numbers, booleans, text with units, or the `Spec` of a scheduler's class.
 
     Examples
     --------
     >>> aqm("droptail", limit="50p", overflow="head")
     'droptail limit 50p overflow head'
+    >>> aqm("prio", classes=2, aqm_1=aqm("red", min_th="5p"))
+    'prio classes 2 aqm_1 (red min_th 5p)'
     """
     words = [name]
     for key, value in params.items():
-        words += [key, ("on" if value else "off") if isinstance(value, bool) else str(value)]
+        words += [key, _word(value)]
     return canonical(" ".join(words))
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"({value})" if isinstance(value, Spec) else str(value)
 
 
 def canonical(spec: str) -> Spec:
@@ -128,18 +137,20 @@ def _is_spec(text: str) -> bool:
 
 
 def located(spec: str, folder: str) -> str:
-    """Return a spec with its path relative to the scenario's `folder` resolved; other specs are unchanged.
+    """Return a spec with its paths relative to the scenario's `folder` resolved; other specs are unchanged.
 
     Examples
     --------
     >>> located("red min_th 5", "somewhere")
     'red min_th 5'
     """
-    name, space, rest = spec.strip().partition(" ")
-    path, colon, cls = name.rpartition(":")
-    if not colon or not folder or Path(path).is_absolute() or not _is_file(Path(folder) / path):
-        return spec
-    return f"{short_path(os.path.join(folder, path))}:{cls}{space}{rest}"  # noqa: PTH118
+    for name in dict.fromkeys(_core.classes_in(spec) if folder else ()):
+        path, _, cls = name.rpartition(":")
+        if not Path(path).is_absolute() and _is_file(Path(folder) / path):
+            resolved = f"{short_path(os.path.join(folder, path))}:{cls}"  # noqa: PTH118
+            word = rf"(?<![^\s(]){re.escape(name)}(?![^\s)])"
+            spec = resolved.join(re.split(word, spec.strip()))
+    return spec
 
 
 def _is_file(path: Path) -> bool:

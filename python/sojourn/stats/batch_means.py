@@ -20,18 +20,24 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FINE, BATCHES, CORRELATED = 400, 40, 0.4
-#: Share of the largest values that Hill's estimator uses.
-TAIL = 0.05
+#: Share of the largest values that Hill's estimator uses, and share of those whose shape is tested.
+TAIL, SHAPE = 0.05, 0.2
+#: One-sided 5 % quantile of the normal distribution.
+BELOW = 1.645
 LEAST_VALUES = 200
 
 
 class Tail(NamedTuple):
-    """A heavy tail: its index (the exponent) with a 95 % interval, and the share of the largest hundredth."""
+    """A heavy tail: its index (the exponent) with a 95 % interval, and the share of the largest hundredth.
+
+    `is_power` is false if the tail becomes lighter than a power, as that of lognormal values does.
+    """
 
     exponent: float
     low: float
     high: float
     top_share: float
+    is_power: bool
 
 
 def batch_means(values: Floats, level: float = 0.95) -> Estimate:
@@ -75,8 +81,11 @@ def heavy_tail(values: Floats) -> Tail | None:
     """Return the tail of values if it is heavy: its index is significantly below 2.
 
     Hill's estimate (1975) from the largest twentieth: 1 / index is the mean of the logarithms of these values
-    over the smallest of them. Its standard error is index / sqrt(k), with k values. Tails that are not of a
-    power, such as lognormal ones of large variance, can have such an estimate, too.
+    over the smallest of them. Its standard error is index / sqrt(k), with k values. Lognormal tails of a
+    finite but large variance can have such an estimate, too. They differ in their shape: above a bound, the
+    logarithms of values with a power tail are exponential, those of lognormal ones normal and truncated, with
+    a coefficient of variation below 1 (Castillo and Puig 1999); that of n exponential values has the standard
+    error 1 / sqrt(n). A one-sided test of level 5 % with the largest fifth decides.
 
     Examples
     --------
@@ -97,4 +106,13 @@ def heavy_tail(values: Floats) -> Tail | None:
     if index + error >= 2.0:
         return None
     top = float(known[: max(1, len(known) // 100)].sum() / known.sum())
-    return Tail(index, index - error, index + error, top)
+    return Tail(index, index - error, index + error, top, _is_power(known[: int(len(known) * SHAPE) + 1]))
+
+
+def _is_power(largest: Floats) -> bool:
+    """Return whether the logarithms of values over the smallest of them vary as exponential ones do."""
+    import numpy as np
+
+    excess = np.log(largest[:-1] / largest[-1])
+    variation = float(excess.std(ddof=1) / excess.mean())
+    return variation > 1 - BELOW / math.sqrt(len(excess))

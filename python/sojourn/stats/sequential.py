@@ -17,6 +17,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 
 from sojourn.stats.estimates import Estimate, deviation, mean, t_quantile
 
@@ -24,6 +25,8 @@ from sojourn.stats.estimates import Estimate, deviation, mean, t_quantile
 GROWTH = 1.5
 ERROR = 0.05
 POWER = 0.8
+#: Above this number of seeds, t and the normal distribution give the same one.
+MANY = 1_000_000
 #: Simulated studies that set the level of repeated tests: the error is met within 0.1 percentage points.
 STUDIES = 200_000
 
@@ -69,6 +72,46 @@ def needed(first: Sequence[float], centre: float, share: float, level: float = 1
         return math.inf
     size = t_quantile(level, len(first) - 1) * spread / (share * abs(centre))
     return float(max(len(first), math.ceil(size * size * (1 - 1e-12))))
+
+
+def seeds_for_width(values: Sequence[float], share: float, level: float = 1 - ERROR) -> float:
+    """Return the number of seeds with which a t-interval has a half-width of `share` of the mean.
+
+    For the mean and standard deviation of `values`, at least two, as if they were the true ones.
+
+    Examples
+    --------
+    >>> seeds_for_width([9.0, 10.0, 11.0], 0.05)
+    18.0
+    """
+    spread, centre = deviation(values), mean(values)
+    if spread == 0:
+        return 2.0
+    if centre == 0:
+        return math.inf
+    ratio = spread / (share * abs(centre))
+    least = math.ceil((NormalDist().inv_cdf((1 + level) / 2) * ratio) ** 2)
+    if least > MANY:
+        return float(least)
+    size = max(2, least)
+    while t_quantile(level, size - 1) * ratio > math.sqrt(size):
+        size += 1
+    return float(size)
+
+
+def between(seeds: float, values: int) -> tuple[int, int]:
+    """Return the 80 % interval of a number of seeds that is proportional to a variance of this many `values`.
+
+    Examples
+    --------
+    >>> between(30, 3), between(30, 10)
+    ((14, 285), (19, 65))
+    """
+    from scipy.special import chdtri
+
+    free = values - 1
+    low, high = (free / float(chdtri(free, upper)) for upper in (0.1, 0.9))
+    return math.ceil(seeds * low), math.ceil(seeds * high)
 
 
 def two_stage(values: Sequence[float | None], first: int, level: float = 1 - ERROR) -> Estimate:

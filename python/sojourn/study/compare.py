@@ -31,10 +31,12 @@ from sojourn.spec.scenario import Scenario
 from sojourn.stats import Effect, Estimate, correlation, equivalence, holm, mean, mean_ci, paired
 from sojourn.stats.sequential import (
     ERROR,
+    between,
     constant_level,
     looks,
     needed,
     seeds_for_difference,
+    seeds_for_width,
     two_stage,
 )
 from sojourn.worlds import Executor
@@ -50,6 +52,8 @@ NO_DIFFERENCE = "no difference shown"
 EQUIVALENT = "equivalent"
 #: The half-width and the difference that the forecast of seeds is about, if the call has none.
 FORECAST = 0.05
+#: The number of seeds of a study that run first, for a forecast before the others.
+FIRST = 3
 ONE_SEED = "one seed"
 MOST = 200
 #: A correlation above this is worth the degrees of freedom that pairing costs.
@@ -268,7 +272,8 @@ class Comparison:
     def forecast(self, share: float = FORECAST) -> str | None:
         """Return how many seeds a half-width, and a difference from the baseline, of `share` take, if known.
 
-        For the metric that sorts, or the one that is watched; the largest number over the algorithms.
+        For the metric that sorts, or the one that is watched; the largest number over the algorithms, with
+        an 80 % interval, since the seeds so far know the standard deviation only roughly.
         """
         metric = self.watched[0] if self.watched else self.sort
         base = self.results.values(self.baseline, metric)
@@ -278,18 +283,26 @@ class Comparison:
                      if x is not None and y is not None]  # fmt: skip
             if len(known) < 2:
                 return None
-            sizes.append(needed([y for _, y in known], mean([y for _, y in known]), share))
+            values = [y for _, y in known]
+            sizes.append(
+                needed(values, mean(values), share) if self.first else seeds_for_width(values, share)
+            )
             if aqm != self.baseline:
                 size = share * abs(mean([x for x, _ in known]))
                 pairs.append(seeds_for_difference([y - x for x, y in known], size))
         wide = max(sizes)
         if not wide < 1e9 or any(one is None for one in pairs):
             return None
-        percent = f"{100 * share:.3g} %"
+        percent, seeds = f"{100 * share:.3g} %", len(known)
+
+        def about(number: float) -> str:
+            low, high = between(number, seeds)
+            return f"about {number:.0f} ({low} to {high})"
+
         return (
-            f"forecast: about {wide:.0f} seeds for ± {percent} of the {label(metric)} of every algorithm, "
-            f"about {max(one for one in pairs if one is not None)} to show a difference of {percent} "
-            f"from {self.baseline} (80 % power)"
+            f"forecast from {seeds} seeds: {f'{wide:.0f}' if self.first else about(wide)} for ± {percent} of "
+            f"the {label(metric)} of every algorithm, {about(max(one for one in pairs if one is not None))} "
+            f"to show a difference of {percent} from {self.baseline} (80 % power)"
         )
 
     @property
@@ -385,7 +398,8 @@ def compare(
         Add seeds until every difference is shown to be within this share of the baseline's mean (two
         one-sided tests), or shown to exist. The metric is that of `until_difference`, or `sort`.
     announce : callable, optional
-        Called with the forecast of seeds after the first of them.
+        Called with the forecast of seeds: after the first three of them, before the others run, and after
+        the first stage of a rule `until_...`.
 
     Raises
     ------
@@ -456,11 +470,16 @@ def compare(
         if announce is not None and (sentence := comparison.forecast(share)) is not None:
             announce(sentence)
 
+    watched = tuple(on) or (until_difference or sort,)
+    known = None
+    if announce is not None and seeds > FIRST:
+        known = go(FIRST)
+        pilot = Comparison(known, base, sort, chosen=chosen, watched=watched)
+        forecast(pilot, until_ci or until_equivalent or FORECAST)
     if not adds:
-        return keep(Comparison(go(seeds), base, sort, chosen=chosen))
+        return keep(Comparison(go(seeds, known), base, sort, chosen=chosen))
     if until_ci is not None:
-        watched = tuple(on) or (sort,)
-        results, seen = go(seeds), [seeds]
+        results, seen = go(seeds, known), [seeds]
         while True:
             comparison = Comparison(results, base, sort, 1 - ERROR, tuple(seen), chosen, seeds, watched)
             if len(seen) == 1:
@@ -471,10 +490,9 @@ def compare(
                 return keep(comparison)
             seen.append(wanted)
             results = go(wanted, results)
-    watched = (until_difference or sort,)
     planned = tuple(looks(seeds, most_seeds))
     level = constant_level(planned)
-    seen, known = [], None
+    seen = []
     for number in planned:
         seen.append(number)
         known = go(number, known)

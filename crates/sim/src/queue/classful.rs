@@ -110,6 +110,10 @@ impl Classful {
     }
 
     pub(super) fn on_timer(&mut self, now: Time) {
-        self.scheduler.on_timer(now);
+        self.scheduler.on_timer(now, &mut self.rng);
+    }
+
+    pub(super) fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
+        self.scheduler.on_end(now, export);
     }
 }

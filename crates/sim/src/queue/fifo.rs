@@ -84,7 +84,12 @@ impl Fifo {
     }
 
     pub(super) fn on_timer(&mut self, now: Time) {
-        self.aqm.on_timer(now, &self.buffer.ring.view());
+        let Buffer { ring, rng, .. } = &mut self.buffer;
+        self.aqm.on_timer(now, &ring.view(), rng);
+    }
+
+    pub(super) fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
+        self.aqm.on_end(now, export);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     error::PlanError,
     packet::Packet,
     plan,
-    record::{Backlog, Counters},
+    record::{Backlog, Counters, Export},
 };
 use classful::Classful;
 use fifo::Fifo;
@@ -274,6 +274,18 @@ impl Port {
     /// The timer of the algorithm expires.
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.queue.on_timer(now);
+    }
+
+    /// The run ends: the algorithm adds what it keeps to `exports`.
+    pub(crate) fn on_end(&mut self, now: Time, exports: &mut Vec<Export>) {
+        let queue = &self.name;
+        let mut export = |name: &str, value: &str| {
+            exports.push(Export { queue: queue.clone(), name: name.to_owned(), value: value.to_owned() });
+        };
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.on_end(now, &mut export),
+            Backend::Classful(classful) => classful.on_end(now, &mut export),
+        }
     }
 }
 

@@ -46,10 +46,23 @@ pub struct Record {
     pub packets: PacketColumns,
     /// Samples of flows, if recorded.
     pub flow_series: FlowSeriesColumns,
+    /// What algorithms keep of their state at the end of the run.
+    pub exports: Vec<Export>,
     /// Events handled, for benchmarks.
     pub events: u64,
     /// Whether the run took the fast path, or why not.
     pub fast_path: FastPath,
+}
+
+/// A value that the algorithm of a queue exports when the run ends ([`sojourn_aqm::Aqm::on_end`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The queue: `R1-R2`.
+    pub queue: String,
+    /// The name of the value; in a class of a scheduler `CLASS.NAME`.
+    pub name: String,
+    /// The value as JSON.
+    pub value: String,
 }
 
 /// The time that statistics cover.

@@ -134,7 +134,7 @@ impl Simulation {
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let end = self.state.clock.end;
         let mut events = EventLoop::new(self.fast_path, &mut self.state);
-        events.run(&mut self.state, &mut self.web, control, |_, _| false)?;
+        let mut over = events.run(&mut self.state, &mut self.web, control, |_, _| false)?;
         self.state.queues.close_window(end);
         let flows = self.state.queues.end_flows(&self.state.hosts, end);
         if let Some(error) = flows.as_ref().and_then(|flows| flows.error.clone()) {
@@ -149,7 +149,7 @@ impl Simulation {
             self.state.queues.stop_recording();
             self.state.clock.extend(end + self.drain);
             let (mut transfers, mut pages) = (0, 0);
-            events.run(&mut self.state, &mut self.web, control, |hosts, web| {
+            over = events.run(&mut self.state, &mut self.web, control, |hosts, web| {
                 let (objects, columns) = (&hosts.objects, &web.columns);
                 skip_finished(&mut transfers, &objects.start_ns, &objects.end_ns, end)
                     && skip_finished(&mut pages, &columns.start_ns, &columns.end_ns, end)
@@ -157,6 +157,9 @@ impl Simulation {
             self.check()?;
         }
         control.now_ns.store(end.0, Ordering::Relaxed);
+        for port in &mut self.state.queues.ports {
+            port.on_end(over, &mut record.exports);
+        }
         (record.events, record.fast_path) = (events.handled, self.fast_path);
         (record.objects, record.pages) = (self.state.hosts.objects, self.web.columns);
         if self.drain > Span::ZERO {
@@ -207,19 +210,20 @@ impl EventLoop {
         EventLoop { fast, handled: 0, until_adapted: EVENTS_PER_BATCH }
     }
 
-    /// Handle events before the end, or until `is_over`, which is evaluated after each batch.
+    /// Handle events before the end, or until `is_over`, which is evaluated after each batch; returns the
+    /// time reached.
     fn run(
         &mut self,
         state: &mut State,
         web: &mut WebSessions,
         control: &Control,
         mut is_over: impl FnMut(&Hosts, &WebSessions) -> bool,
-    ) -> Result<(), RunError> {
+    ) -> Result<Time, RunError> {
         let measured = state.queues.log.measured;
         loop {
             let now = state.clock.peek(measured).time();
             if now >= state.clock.end || is_over(&state.hosts, web) {
-                return Ok(());
+                return Ok(now.min(state.clock.end));
             }
             control.now_ns.store(now.min(state.clock.window.end).0, Ordering::Relaxed);
             if control.cancel.load(Ordering::Relaxed) {

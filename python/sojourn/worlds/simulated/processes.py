@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter, deque
 from typing import Any
@@ -20,6 +18,7 @@ from typing import Any
 from sojourn import algorithms as own
 from sojourn.errors import InputError
 from sojourn.worlds.base import WorkerDied
+from sojourn.worlds.simulated import forks
 
 Job = tuple[str, int]
 
@@ -55,21 +54,7 @@ class _Worker:
     """One process and the pipe to it; it gets the next job after its answer to the last one."""
 
     def __init__(self) -> None:
-        from multiprocessing import Pipe
-
-        self.pipe, theirs = Pipe()
-        words = [sys.executable, "-m", "sojourn.worlds.simulated.worker", str(theirs.fileno())]
-        # Output of handlers is not a result, so it goes to standard error. The process group of its own keeps
-        # Ctrl-C from the worker: the parent handles it.
-        self.process = subprocess.Popen(
-            words,
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=2,
-            env=_environment(),
-            process_group=0,
-        )
-        theirs.close()
+        self.process, self.pipe = forks.start()
         #: Names of the classes that the worker has loaded.
         self.has: set[str] = set()
         self.job: int | None = None
@@ -79,12 +64,6 @@ class _Worker:
         self.process.kill()
         self.pipe.close()
         return self.process.wait()
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment of a worker: it must find the same package and modules."""
-    path = os.pathsep.join(one or os.getcwd() for one in sys.path)  # noqa: PTH109 - an empty entry of sys.path is the working directory
-    return {**os.environ, "PYTHONPATH": path}
 
 
 class Processes:
