@@ -28,7 +28,7 @@ PACKAGES ?= user
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real costs docs validate \
+.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs validate \
 	validate-real audit lock wheelhouse clean
 
 help: ## Show this list
@@ -96,6 +96,9 @@ bench: build setup ## Measure the speed, one line per case, compared with ns-2 i
 
 bench-real: build setup ## Measure rate, lateness and marks of real packets (needs root and iperf3)
 	@$(BIN)/python benches/real.py
+
+kernel: build ## Build the Linux kernel of the world `kernel` into the user's cache (once, some minutes; no root)
+	@$(BIN)/python -m sojourn.worlds.kernel.build
 
 costs: build setup ## Measure the cost of each decision (needs valgrind and two quiet minutes), then generate the docs
 	cargo build --release --locked --package sojourn-aqm --examples

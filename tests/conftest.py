@@ -79,7 +79,7 @@ def cli(tmp_path: Path) -> Cli:
 @pytest.fixture
 def process(tmp_path: Path) -> Cli:
     """Run the command line in a process of its own, in `tmp_path`; it dies with this one."""
-    from sojourn.worlds.real.namespace import die_with_parent
+    from sojourn.worlds.hosts.namespace import die_with_parent
 
     def run(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -121,7 +121,7 @@ def _awake() -> Iterator[None]:
 @pytest.fixture
 def places(_awake: None) -> None:
     """Skip if no network namespace can be made, with the reason."""
-    from sojourn.worlds.real import namespace
+    from sojourn.worlds.hosts import namespace
 
     reason = namespace.missing() or ("" if namespace.is_privileged() else "namespaces need root")
     if reason:

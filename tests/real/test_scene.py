@@ -4,8 +4,8 @@ import pytest
 
 import sojourn
 from sojourn.errors import InputError
-from sojourn.worlds.real import random_streams
-from sojourn.worlds.real.jobs import layout
+from sojourn.worlds.hosts import random_streams
+from sojourn.worlds.hosts.jobs import layout
 from support import SMALL
 
 REAL = SMALL.replace('header = "40B"', 'header = "66B"\nvariant = "sack"')

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from sojourn.errors import InputError
 from sojourn.spec.plan import is_tcp
 from sojourn.spec.scenario import Scenario
-from sojourn.worlds.real.kernel import HEADERS, LEAST_SEGMENT, OPTIONS, VARIANTS, controls_here, tcps
+from sojourn.worlds.hosts.kernel import HEADERS, LEAST_SEGMENT, OPTIONS, VARIANTS, controls_here, tcps
 
 KINDS = ("tcp", "tcp-short", "web", "udp-cbr")
 MOST_SOURCES = 16000

@@ -11,10 +11,10 @@ from itertools import count as counted
 from typing import Any
 
 from sojourn.spec.scenario import Scenario
-from sojourn.worlds.real import random_streams
-from sojourn.worlds.real.kernel import VARIANTS, tcps
-from sojourn.worlds.real.support import check
-from sojourn.worlds.real.testbed import LEFT, PORT, RIGHT, SOURCE, Host, Layout
+from sojourn.worlds.hosts import random_streams
+from sojourn.worlds.hosts.kernel import VARIANTS, tcps
+from sojourn.worlds.hosts.support import check
+from sojourn.worlds.hosts.testbed import LEFT, PORT, RIGHT, SOURCE, Host, Layout
 
 #: Limit of open files of a server.
 FILES = 20000

@@ -7,10 +7,10 @@ import socket
 import struct
 from typing import Any
 
-from sojourn.worlds.real import random_streams
-from sojourn.worlds.real.counters import tcp_info
-from sojourn.worlds.real.faults import Faults
-from sojourn.worlds.real.loop import READ, WRITE, Loop
+from sojourn.worlds.hosts import random_streams
+from sojourn.worlds.hosts.counters import tcp_info
+from sojourn.worlds.hosts.faults import Faults
+from sojourn.worlds.hosts.loop import READ, WRITE, Loop
 
 CHUNK = bytes(65536)
 #: Limit of unsent bytes in the kernel: enough to fill the window, few enough not to delay the end.
