@@ -4,9 +4,11 @@
 //! only.
 
 mod loss_log;
+mod observed;
 mod recorder;
 mod result;
 
 pub(crate) use loss_log::{LossContext, LossLog};
+pub use observed::ObservedQueue;
 pub(crate) use recorder::Recorder;
 pub(crate) use result::{RunResult, conserved, port_conserves, warmup_snapshots};

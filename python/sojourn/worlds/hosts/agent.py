@@ -155,7 +155,7 @@ def work(job: dict[str, Any]) -> None:
     agent = Agent(job)
     try:
         if agent.server is not None:
-            _await(agent.server, agent.job["nginx"][0])
+            await_server(agent.server, agent.job["nginx"][0])
         print("ready", flush=True)
         line = sys.stdin.readline()
         if not line:
@@ -166,7 +166,14 @@ def work(job: dict[str, Any]) -> None:
         agent.close()
 
 
-def _await(server: Server, port: int) -> None:
+def await_server(server: Server, port: int) -> None:
+    """Wait until a server accepts connections.
+
+    Raises
+    ------
+    BrokenTestbed
+        If it ends, or does not answer.
+    """
     for _ in range(SERVER_ATTEMPTS):
         if server.ready(port):
             return

@@ -1,18 +1,18 @@
 """The jobs of the namespaces of a testbed, one per namespace, in the JSON that ``agent.py`` reads.
 
-``support.check`` rejects what real hosts cannot run. Starts, sizes and gaps are drawn here from the seed, so
+``support.check`` rejects what the hosts cannot run. Starts, sizes and gaps are drawn here from the seed, so
 that every algorithm gets the same traffic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import count as counted
 from typing import Any
 
 from sojourn.spec.scenario import Scenario
 from sojourn.worlds.hosts import random_streams
-from sojourn.worlds.hosts.kernel import VARIANTS, tcps
+from sojourn.worlds.hosts.kernel import VARIANTS, controls_here, tcps
 from sojourn.worlds.hosts.support import check
 from sojourn.worlds.hosts.testbed import LEFT, PORT, RIGHT, SOURCE, Host, Layout
 
@@ -20,15 +20,34 @@ from sojourn.worlds.hosts.testbed import LEFT, PORT, RIGHT, SOURCE, Host, Layout
 FILES = 20000
 
 
-def layout(scenario: Scenario, spec: str, seed: int) -> Layout:
+def layout(
+    scenario: Scenario,
+    spec: str,
+    seed: int,
+    controls: Collection[str] | None = None,
+    world: str = "the real world",
+) -> Layout:
     """Return the testbed of a scenario under an algorithm.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    spec : str
+        The algorithm at its measured queue.
+    seed : int
+        Of starts, sizes and gaps.
+    controls : collection of str, optional
+        Congestion controls of the hosts' kernel; those of this machine if None.
+    world : str
+        For messages.
 
     Raises
     ------
     InputError
-        If real hosts cannot run the scenario.
+        If Linux hosts cannot run the scenario.
     """
-    check(scenario)
+    check(scenario, controls_here() if controls is None else controls, world)
     found = Layout(scenario, spec, seed)
     _Builder(found).build()
     return found
