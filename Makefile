@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs validate \
-	validate-real audit lock wheelhouse clean
+	validate-real validate-kernel audit lock wheelhouse clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -116,6 +116,9 @@ validate: build setup ## Compare with recorded results of ns-2 (about five minut
 
 validate-real: build setup ## Compare simulated with real packets (20 quiet minutes; needs root)
 	$(BIN)/python -m validation.real.run
+
+validate-kernel: build setup ## Compare the simulator with the Linux kernel of `make kernel` (some hours, resumable)
+	$(BIN)/python -m validation.kernel.run
 
 audit: $(STAMPS)/user ## Check licences, sources and known vulnerabilities of dependencies (needs cargo-deny and git)
 	@$(BIN)/python tools/audit.py

@@ -32,6 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
+        if "kernel" in item.fixturenames:
+            item.add_marker("kernel")
         if REAL.intersection(item.fixturenames):
             item.add_marker("real")
             item.add_marker(pytest.mark.xdist_group("real"))
@@ -136,6 +138,18 @@ def namespaces(_awake: None) -> None:
     reason = missing(web=True)
     if reason:
         pytest.skip(reason)
+
+
+@pytest.fixture
+def kernel() -> None:
+    """Skip if `make kernel` was not run, or a program of the hosts is missing, with the reason."""
+    from sojourn.worlds.kernel.machine import installed
+
+    if installed() is None:
+        pytest.skip("there is no kernel; `make kernel` builds it")
+    for name in ("ip", "tc"):
+        if shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
+            pytest.skip(f"{name} is not installed")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -365,7 +365,8 @@ impl<'a> Counter<'a> {
         let (warmup, end) = (Time(self.run.warmup), Time(self.run.duration));
         let interval = self.run.interval;
         let mut next_sample = if interval > 0 { Time(interval) } else { Time(u64::MAX) };
-        for (number, event) in events.iter().enumerate() {
+        let mut number = 0;
+        while let Some(event) = events.get(number) {
             if event.time > end {
                 break;
             }
@@ -376,7 +377,19 @@ impl<'a> Counter<'a> {
             if event.time >= warmup {
                 self.open(warmup);
             }
-            self.event(event, events.get(number + 1));
+            let next = events.get(number + 1);
+            // A full fair queue takes the arrival first, then drops from its longest flow: the queue is never
+            // above its limit for any time, so the drop counts first.
+            let victim = next.filter(|next| {
+                let is_other = next.kind == Kind::Dropped && next.packet != event.packet;
+                matches!(event.kind, Kind::Enters(_)) && is_other && next.time == event.time
+            });
+            if let Some(victim) = victim {
+                self.event(victim, None);
+                number += 1;
+            }
+            self.event(event, next);
+            number += 1;
         }
         while next_sample <= end {
             self.queues.iter_mut().for_each(|queue| queue.sample(next_sample));

@@ -29,6 +29,7 @@ COMMAND_LINE = (
     "time-travel=inf-cpu",
     f"time-travel-start={DATE}",
     "uml_dir=./",
+    "umid=machine",
     "rootfstype=hostfs",
     "rootflags=/",
     "ro",

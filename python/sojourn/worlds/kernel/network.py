@@ -1,13 +1,19 @@
 """A testbed's layout as namespaces, devices and queue disciplines of one kernel: the job of ``guest.py``.
 
-    left hosts -- R1 [htb + the algorithm] -- wire -- R2 -- right hosts
+    left hosts -- R1 [htb, prio, the algorithm] -- wire -- R2 -- right hosts
 
 Each host has a veth pair of its own. A netem on each of its ends is the access link (rate, delay). ``htb``
 with a burst of a microsecond serves the measured queue at the rate of the bottleneck: a packet leaves when
 the one before it is transmitted. Behind it the namespace ``wire`` adds the packet's own transmission time and
-the propagation delay, by a netem with the same rate. Both ends of a veth pair have one address (no ARP), and
-segments leave hosts one by one. Sizes are those on the wire of the scenario: ``stab`` and netem's overhead
-correct the kernel's, which counts 14 bytes of Ethernet.
+the propagation delay, by a netem with the same rate.
+
+An ``htb`` class without packets is not served, so a RED below it would never see its queue empty, and its
+average would not decay in idle times, as it does behind a network card, which asks until the queue is empty.
+Therefore a ``prio`` between them holds one packet in a second band, which a netem never releases.
+
+Both ends of a veth pair have one address (no ARP), and segments leave hosts one by one. Sizes are those on
+the wire of the scenario: ``stab`` and netem's overhead correct the kernel's, which counts 14 bytes of
+Ethernet.
 """
 
 from __future__ import annotations
@@ -26,6 +32,8 @@ HELD = 1_000_000
 CATCH_UP = 1000
 #: The routers with the measured queue and that of the other direction, and the devices with these queues.
 QUEUES = {"R1": "q0", "R2": "q1"}
+#: Bytes, at one a second, that delay the packet which keeps the shaper's class active; and its priority.
+FOREVER, HELD_PRIORITY = 1_000_000_000, 15
 #: Trace events and the filters of their devices.
 TRACED = {
     "net/net_dev_queue": 'name ~ "h*" || name ~ "q*"',
@@ -86,6 +94,7 @@ class _Builder:
         self.ip: dict[str, list[str]] = {name: [] for name in self.names}
         self.tc: dict[str, list[str]] = {name: [] for name in self.names}
         self.macs = 0
+        self.held: dict[str, str] = {}
 
     def job(self) -> dict[str, Any]:
         dumbbell = self.found.dumbbell
@@ -94,8 +103,8 @@ class _Builder:
         for number, host in enumerate(self.found.hosts):
             self.host(number, host)
         for name, routes in (
-            ("R1", ["route add default dev q0"]),
-            ("R2", ["route add default dev q1"]),
+            ("R1", ["addr add 10.67.0.1/32 dev lo", "route add default dev q0"]),
+            ("R2", ["addr add 10.67.0.2/32 dev lo", "route add default dev q1"]),
             ("wire", ["route add 10.64.0.0/16 dev w0", "route add 10.65.0.0/16 dev w1"]),
         ):
             self.ip[name] += routes
@@ -116,6 +125,7 @@ class _Builder:
             "tc": {name: words for name, words in self.tc.items() if words},
             "queues": QUEUES,
             "devices": TRACED,
+            "held": self.held,
             "jobs": [f"{side}{number}" for side, number in self.found.jobs],
             "duration": self.found.plan["duration"],
         }
@@ -155,9 +165,12 @@ class _Builder:
         """Make a device a queue in front of a link."""
         burst = max(1, -(-rate * CATCH_UP // 8_000_000_000))
         table = f"stab overhead {self.overhead} linklayer ethernet " if self.overhead else ""
+        self.held[name] = device
         self.tc[name] += [
             f"qdisc add dev {device} root handle 1: {table}htb default 1",
             f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit burst {burst}b cburst {burst}b "
             f"quantum {self.found.mtu + ETHERNET}",
-            f"qdisc add dev {device} parent 1:1 handle 10: {' '.join(words)}",
+            f"qdisc add dev {device} parent 1:1 handle 2: prio bands 2 priomap {' '.join('0' * 15)} 1",
+            f"qdisc add dev {device} parent 2:1 handle 10: {' '.join(words)}",
+            f"qdisc add dev {device} parent 2:2 handle 3: netem limit 1 rate 8bit {FOREVER}",
         ]

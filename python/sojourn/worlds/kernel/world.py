@@ -45,7 +45,7 @@ class InKernel:
     """The world of the unmodified Linux kernel in virtual time."""
 
     seeded = True
-    seeded_queue = True
+    seeded_queue = False
     real_time = False
     has_packets = True
 
