@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from sojourn.worlds.hosts.jobs import layout
 from sojourn.worlds.kernel import build, machine
 from sojourn.worlds.kernel.network import job
 from sojourn.worlds.kernel.world import WORLD, Run, controls, disciplines
-from support import SMALL
+from support import SMALL, until
 
 CONTROLS = ("reno", "cubic", "dctcp")
 
@@ -121,8 +120,7 @@ def test_the_record_has_the_counts_of_the_kernel(spec: str) -> None:
     whole = scenario(warmup="0s")
     run = Run(layout(whole, spec, 1, controls(machine.require())))
     try:
-        while not run.finished():
-            os.sched_yield()
+        until(run.finished)
         shown = json.loads(json.loads((run.folder / "results.json").read_text())["queues"]["R1"])
         data, _ = run.data()
     finally:
