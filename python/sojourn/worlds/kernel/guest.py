@@ -26,7 +26,6 @@ from typing import Any
 from sojourn.worlds.hosts.agent import Agent, await_server
 from sojourn.worlds.hosts.namespace import Namespace, libc
 from sojourn.worlds.hosts.senders import raise_limits
-from sojourn.worlds.kernel.network import HELD_PRIORITY
 
 OUT, TRACING = Path("/run/out"), Path("/sys/kernel/tracing")
 MOUNTS = (
@@ -82,7 +81,7 @@ def _run(job: dict[str, Any]) -> None:
     for name in job["routers"]:
         places[name].sysctl("net.ipv4.ip_forward", 1)
     for name in job["held"]:
-        places[name].within(_hold)
+        places[name].within(partial(_hold, job["held_priority"]))
     start = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
     end = start + job["duration"]
     trace = Trace(job["devices"])
@@ -110,10 +109,10 @@ def _run(job: dict[str, Any]) -> None:
     (OUT / "results.json").write_text(json.dumps(results), encoding="utf-8")
 
 
-def _hold() -> None:
+def _hold(priority: int) -> None:
     """Send the packet that the second band of a queue holds (see ``network.py``)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, HELD_PRIORITY)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, priority)
         one.sendto(b"held", ("10.66.0.1", 9))
 
 

@@ -8,6 +8,7 @@ guest finds the run's folder as ``/proc/self/cwd``.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -24,7 +25,10 @@ from sojourn.worlds.kernel.build import cache
 
 #: Date at the start of every run, ns since 1970 (14 November 2023).
 DATE = 1_700_000_000_000_000_000
-ADDR_NO_RANDOMIZE, PR_SET_PDEATHSIG = 0x0040000, 1
+ADDR_NO_RANDOMIZE = 0x0040000
+#: Runs the machine. When standard input is closed, because this process has ended in any way, it kills the
+#: group, with the processes of the machine.
+SUPERVISOR = 'exec 3<&0; env -i "$@" 3<&- & run=$!; (read _ <&3; kill -KILL 0) & wait $run'
 COMMAND_LINE = (
     "time-travel=inf-cpu",
     f"time-travel-start={DATE}",
@@ -88,30 +92,25 @@ class Machine:
     def __init__(self, folder: Path, seed: int, memory: int) -> None:
         kernel, self.folder = require(), folder
         self.cpu_seconds = 0.0
-        package = Path(sojourn.__file__).parent.parent
         init = folder / "init"
-        init.write_text(
-            f"#!/bin/sh\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH={shlex.quote(str(package))}\n"
-            f"export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1\n"
-            f"exec {shlex.quote(sys.executable)} -m sojourn.worlds.kernel.guest {shlex.quote(str(folder))}\n",
-            encoding="utf-8",
-        )
+        init.write_text(_script(folder), encoding="utf-8")
         init.chmod(0o755)
         environment = {
             "HOME": ".",
             "SOJOURN_SEED": str(seed),
             "LD_PRELOAD": str(kernel.folder / "getrandom.so"),
         }
+        words = [f"{name}={value}" for name, value in environment.items()]
+        program = [str(kernel.folder / "linux"), *COMMAND_LINE, f"mem={memory}M"]
         log = (folder / "log").open("wb")
         self._process = subprocess.Popen(
-            [kernel.folder / "linux", *COMMAND_LINE, f"mem={memory}M"],
+            ["/bin/sh", "-c", SUPERVISOR, "machine", *words, *program],
             cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             start_new_session=True,
-            preexec_fn=_prepare,
+            preexec_fn=_fix_addresses,
         )
         log.close()
 
@@ -129,6 +128,7 @@ class Machine:
                 return False
             self._process.returncode = os.waitstatus_to_exitcode(status)
             self.cpu_seconds = usage.ru_utime + usage.ru_stime
+            self._end()
             self._check()
         return True
 
@@ -146,18 +146,43 @@ class Machine:
             raise RunFailed(f"the kernel's hosts failed: {last}")
         if not (self.folder / "results.json").exists():
             lines = (self.folder / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            panic = next((line for line in lines if "panic" in line), lines[-1] if lines else "no output")
-            raise RunFailed(f"the kernel ended early: {panic}")
+            words = (line for line in lines if "panic" in line or "Error: " in line)
+            reason = next(words, lines[-1] if lines else "no output")
+            raise RunFailed(f"the kernel ended early: {reason}")
 
     def close(self) -> None:
         """End it, and all its processes."""
         if self._process.returncode is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            self._end()
             self._process.wait()
 
+    def _end(self) -> None:
+        """Kill the processes of the group: the supervisor's reader at least."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.stdin.close()
 
-def _prepare() -> None:
-    """Before the program starts: no random addresses, and the end of this process ends it."""
-    library = ctypes.CDLL(None)
-    library.personality(ADDR_NO_RANDOMIZE)
-    library.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+def _script(folder: Path) -> str:
+    """Return the first program of the machine, which finds Python's modules where this process does."""
+    path = shlex.quote(":".join(one for one in sys.path if one))
+    package = Path(sojourn.__file__).parent
+    # Importing the packages themselves would import everything, which is slow there.
+    code = (
+        "import runpy, sys, types\n"
+        f"for name, path in (('sojourn', ''), ('sojourn.worlds', '/worlds')):\n"
+        "    sys.modules[name] = types.ModuleType(name)\n"
+        f"    sys.modules[name].__path__ = [{str(package)!r} + path]\n"
+        "runpy.run_module('sojourn.worlds.kernel.guest', run_name='__main__', alter_sys=True)\n"
+    )
+    return (
+        f"#!/bin/sh\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH={path}\n"
+        f"export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1\n"
+        f"exec {shlex.quote(sys.executable)} -c {shlex.quote(code)} {shlex.quote(str(folder))}\n"
+    )
+
+
+def _fix_addresses() -> None:
+    """Before the program starts: no random addresses."""
+    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)

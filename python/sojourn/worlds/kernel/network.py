@@ -126,6 +126,7 @@ class _Builder:
             "queues": QUEUES,
             "devices": TRACED,
             "held": self.held,
+            "held_priority": HELD_PRIORITY,
             "jobs": [f"{side}{number}" for side, number in self.found.jobs],
             "duration": self.found.plan["duration"],
         }
