@@ -26,13 +26,20 @@ IN_CI = os.environ.get("CI") == "true"
 REAL = {"places", "namespaces"}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that leaves out the tests of the world `kernel`."""
+    parser.addoption("--no-kernel", action="store_true", help="leave out the tests that need `make kernel`")
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests with real packets, which share a worker; those with a module fixture share one, too."""
+    if config.getoption("--no-kernel"):
+        items[:] = [one for one in items if not _needs_kernel(one)]
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
-        if "kernel" in item.fixturenames:
+        if _needs_kernel(item):
             item.add_marker("kernel")
         if REAL.intersection(item.fixturenames):
             item.add_marker("real")
@@ -41,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = (one for found in item._fixtureinfo.name2fixturedefs.values() for one in found)
         if any(one.scope == "module" for one in fixtures):
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+
+
+def _needs_kernel(item: pytest.Item) -> bool:
+    """Return whether a test has the fixture `kernel`, or this world as its parameter."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return "kernel" in getattr(item, "fixturenames", ()) or parameters.get("name") == "kernel"
 
 
 @pytest.fixture

@@ -498,3 +498,153 @@ impl<'a> Counter<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const QUEUED: u16 = 1;
+    const TRANSMITTED: u16 = 2;
+    const RECEIVED: u16 = 3;
+    const FREED: u16 = 4;
+
+    /// A page with one event of 32 bytes per row: time, kind, packet, device.
+    fn page(rows: &[(u64, u16, u64, &str)]) -> Vec<u8> {
+        let (mut data, mut last) = (Vec::new(), 0);
+        for (time, id, address, name) in rows {
+            let delta = time - last;
+            // A difference above 27 bits is an event of its own (RINGBUF_TYPE_TIME_EXTEND).
+            if delta >> 27 > 0 {
+                data.extend((30 | ((delta & 0x7ff_ffff) << 5) as u32).to_le_bytes());
+                data.extend(((delta >> 27) as u32).to_le_bytes());
+            }
+            let near = if delta >> 27 > 0 { 0 } else { delta as u32 };
+            data.extend((8 | near << 5).to_le_bytes());
+            let mut event = [0; 32];
+            event[..2].copy_from_slice(&id.to_le_bytes());
+            event[8..16].copy_from_slice(&address.to_le_bytes());
+            event[16..20].copy_from_slice(&24u32.to_le_bytes());
+            event[24..24 + name.len()].copy_from_slice(name.as_bytes());
+            data.extend(event);
+            last = *time;
+        }
+        let mut page = vec![0; 16];
+        page[8..12].copy_from_slice(&(data.len() as u32).to_le_bytes());
+        page.extend(data);
+        page.resize(PAGE, 0);
+        page
+    }
+
+    /// A block with the headers of datagrams of 1000 bytes: source port, ECN field, whether it was sent.
+    fn block(rows: &[(u16, u8, bool)]) -> Vec<u8> {
+        let mut block = vec![0; 48];
+        for (port, ecn, outgoing) in rows {
+            let mut packet = vec![0; 144];
+            packet[0..4].copy_from_slice(&144u32.to_le_bytes());
+            packet[12..16].copy_from_slice(&42u32.to_le_bytes());
+            packet[24..26].copy_from_slice(&82u16.to_le_bytes());
+            packet[26..28].copy_from_slice(&96u16.to_le_bytes());
+            packet[58] = if *outgoing { OUTGOING } else { 0 };
+            let ip = [0x45, *ecn, 3, 232, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 1, 1];
+            packet[96..116].copy_from_slice(&ip);
+            packet[116..118].copy_from_slice(&port.to_be_bytes());
+            packet[119] = 9;
+            block.extend(packet);
+        }
+        let length = block.len() as u32;
+        block[12..16].copy_from_slice(&(rows.len() as u32).to_le_bytes());
+        block[16..20].copy_from_slice(&48u32.to_le_bytes());
+        block[20..24].copy_from_slice(&length.to_le_bytes());
+        block
+    }
+
+    fn run() -> TracedRun {
+        let format = |id| EventFormat { id, skb: 8, name: Some(16) };
+        let queue = |name: &str| TracedQueue {
+            name: name.to_owned(),
+            spec: "droptail".to_owned(),
+            packets: Some(2),
+            bytes: None,
+            rate: 8_000_000,
+        };
+        TracedRun {
+            start: 1000 * MS,
+            warmup: 0,
+            duration: 100 * MS,
+            interval: 0,
+            rules: vec![Rule { name: "all".to_owned(), ..Rule::default() }],
+            queues: vec![queue("R1-R2"), queue("R2-R1")],
+            overhead: 0,
+            drops: true,
+            events: TracedEvents {
+                queued: format(QUEUED),
+                transmitted: format(TRANSMITTED),
+                received: format(RECEIVED),
+                freed: EventFormat { name: None, ..format(FREED) },
+            },
+        }
+    }
+
+    /// Packet A waits 2 ms and is marked; B is dropped at its arrival; C is dropped from the queue when D
+    /// arrives, which has a mark already.
+    fn example() -> (Vec<u8>, Vec<u8>) {
+        let rows = [
+            (1000, QUEUED, 0xa, "h0"),
+            (1001, QUEUED, 0xa, "q0"),
+            (1002, QUEUED, 0xb, "h0"),
+            (1002, QUEUED, 0xb, "q0"),
+            (1002, FREED, 0xb, ""),
+            (1003, TRANSMITTED, 0xa, "q0"),
+            (1010, RECEIVED, 0xa, "h1"),
+            (1010, FREED, 0xa, ""),
+            (1020, QUEUED, 0xa, "h0"),
+            (1020, QUEUED, 0xa, "q0"),
+            (1021, QUEUED, 0xd, "h0"),
+            (1021, QUEUED, 0xd, "q0"),
+            (1021, FREED, 0xa, ""),
+            (1022, TRANSMITTED, 0xd, "q0"),
+            (1030, RECEIVED, 0xd, "h1"),
+        ];
+        let rows = rows.map(|(time, id, address, name)| (time * MS, id, address, name));
+        let headers =
+            [(1, 2, false), (2, 2, false), (1, 3, true), (3, 2, false), (4, 3, false), (4, 3, true)];
+        (page(&rows), block(&headers))
+    }
+
+    #[test]
+    fn every_packet_of_a_trace_has_one_outcome() {
+        let (trace, headers) = example();
+        let seen = traced_record(&run(), &trace, [&headers, &[]]).expect("a record");
+        let queue = &seen.record.queues[0];
+        assert_eq!((queue.arrivals, queue.departures), (4, 2));
+        assert_eq!((queue.drops.iter().sum::<u64>(), queue.marks.iter().sum::<u64>()), (2, 1));
+        assert_eq!(queue.delay_sum_ns, 3e6, "2 ms and 1 ms");
+        assert_eq!(queue.max_packets, 1, "the victim leaves before the arrival enters");
+        assert_eq!(seen.record.drops.time_ns, [2 * MS, 21 * MS]);
+        assert_eq!(seen.record.drops.arrival, [1, 2]);
+        assert_eq!(seen.record.flows.received_packets, [1, 0, 0, 1]);
+        assert_eq!(seen.record.flows.delay_ns, [10 * MS, 0, 0, 9 * MS]);
+        assert_eq!(seen.record.flows.queue_marks, [1, 0, 0, 0]);
+        assert_eq!(seen.ends[0].source.port, 1);
+    }
+
+    #[test]
+    fn headers_in_another_order_are_refused() {
+        let (trace, _) = example();
+        let headers = block(&[(1, 2, false), (2, 2, false), (2, 3, true)]);
+        let refused = traced_record(&run(), &trace, [&headers, &[]]).map(|_| ());
+        assert_eq!(refused, Err("the headers are not in the order of the trace".to_owned()));
+    }
+
+    #[test]
+    fn a_damaged_trace_is_refused() {
+        let (trace, headers) = example();
+        let mut long = trace.clone();
+        long[8..12].copy_from_slice(&5000u32.to_le_bytes());
+        assert!(traced_record(&run(), &long, [&headers, &[]]).is_err(), "a page longer than a page");
+        assert!(traced_record(&run(), &trace[..100], [&headers, &[]]).is_err(), "a part of a page");
+        assert!(traced_record(&run(), &trace, [&headers[..60], &[]]).is_err(), "a part of a block");
+        assert!(traced_record(&run(), &trace, [&[], &[]]).is_err(), "no headers");
+    }
+}
