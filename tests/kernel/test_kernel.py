@@ -173,3 +173,15 @@ def test_a_discipline_that_this_kernel_lacks_is_refused() -> None:
         return
     with pytest.raises(InputError, match=r"'dualpi2' is not in Linux 6.*codel"):
         WORLD.supports([Point(scenario(), "dualpi2", 1, "kernel")])
+
+
+@pytest.mark.usefixtures("kernel")
+def test_dctcp_uses_ecn() -> None:
+    """Linux accepts an ECN-capable SYN only on a listening socket that has DCTCP, too."""
+    traffic = scenario().model_dump(by_alias=True, exclude_none=True)["traffic"]
+    marked = scenario(
+        queue={"limit": "30p", "aqm": "codel", "ecn": True},
+        tcp={"ecn": True},
+        traffic=[{**traffic[0], "variant": "dctcp"}, traffic[1]],
+    )
+    assert sum(made(marked, "codel").data["queues"][0]["marks"]) > 0

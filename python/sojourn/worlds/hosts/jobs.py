@@ -137,11 +137,11 @@ class _Builder:
             "net.ipv4.ip_local_port_range": "1024 19999",
         }
 
-    def sink(self, host: Host, protocol: str, number: int) -> list[Any]:
+    def sink(self, host: Host, protocol: str, number: int, congestion: str | None = None) -> list[Any]:
         """Add a sink to a host; return its address."""
         sinks = self.job(host)["sinks"]
-        if [protocol, PORT + number] not in sinks:
-            sinks.append([protocol, PORT + number])
+        if [protocol, PORT + number, congestion] not in sinks:
+            sinks.append([protocol, PORT + number, congestion])
         return [host.address, PORT + number]
 
     def starts(self, one: dict[str, Any]) -> Iterator[int]:
@@ -159,14 +159,15 @@ class _Builder:
         """Return one TCP flow; add its sink and its 5-tuple."""
         source, target = self.pair(one, index)
         start = [source.address, SOURCE + index % 40000]
-        end = self.sink(target, "tcp", number)
+        congestion = VARIANTS[tcp["options"]["variant"]][0]
+        end = self.sink(target, "tcp", number, congestion)
         self.found.tuples[("tcp", *start, *end)] = (number, index)
         return {
             "flow": [number, index],
             "from": start,
             "to": end,
             "mss": tcp["payload"] + (12 if self.found.timestamps else 0),
-            "congestion": VARIANTS[tcp["options"]["variant"]][0],
+            "congestion": congestion,
             "max_rate": tcp["max_rate"],
             "stop": one["stop"],
             "host": source,
