@@ -28,8 +28,11 @@ PACKAGES ?= user
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs validate \
-	validate-real validate-kernel audit lock wheelhouse clean
+# The target of `make wasm`, if it is installed.
+WASM   := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/wasm32-unknown-unknown)
+
+.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs wasm web \
+	validate validate-real validate-kernel audit lock wheelhouse clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,7 +42,7 @@ demo: build ## Set up, re-run the RAQM paper with short runs, print where the re
 	@echo; echo "Open results/demo/report.html in a browser."
 
 test: ## Set up, then run every check and test except those of docs-check, on all cores
-	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build
+	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build $(if $(WASM),wasm)
 	$(BIN)/pytest -m "not generated" --numprocesses=$(WORKERS) --dist=loadgroup
 
 # Each reader gets FUZZ_CASES inputs, the reader of results directories a hundredth of them. Inputs per second of
@@ -89,6 +92,16 @@ lint: setup ## Run the quick checks only
 	cd python && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	$(BIN)/mypy
 	$(BIN)/python tools/words.py
+
+# The module belongs to the sources of the core that it was built from, by its name.
+wasm: build ## Build the simulator for web pages (needs the target wasm32-unknown-unknown)
+	cargo build --profile wasm --target wasm32-unknown-unknown --package sojourn-explore --locked
+	@rm -f python/sojourn/explore/engine-*.wasm.gz
+	@gzip -9 --no-name --stdout target/wasm32-unknown-unknown/wasm/sojourn_explore.wasm > \
+		"python/sojourn/explore/engine-$$($(BIN)/python -c 'from sojourn import _core; print(_core.CORE_VERSION)').wasm.gz"
+
+web: ## Check and bundle the scripts of the live page (needs Node.js and npm)
+	cd web && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent build
 
 bench: build setup ## Measure the speed, one line per case, compared with ns-2 if it is installed
 	cargo build --release --locked --package sojourn-sim --examples

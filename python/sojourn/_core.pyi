@@ -304,6 +304,9 @@ def check(plan_json: str) -> None:
 def run(plan_json: str, seed: int, trace_limit: int | None = None) -> dict[str, Any]:
     """Execute one run in the calling thread, so that Ctrl-C interrupts handlers in Python."""
 
+def view(plan_json: str, seed: int) -> str:
+    """Return one run in the form that the live page draws, as JSON."""
+
 @final
 class Batch:
     """Runs in native threads: jobs may be added until the batch is dropped."""

@@ -48,6 +48,18 @@ pub(crate) fn run(
     })
 }
 
+/// Return one run in the form that the live page draws, as JSON.
+#[pyfunction]
+pub(crate) fn view(py: Python<'_>, plan_json: String, seed: u64) -> PyResult<String> {
+    user_aqm::guarded(py, || {
+        let plan = parse(&plan_json).map_err(|failure| failure.raise(py))?;
+        let job = Job::new(plan_json, seed, None);
+        let outcome = if job.calls_python() { job.simulate() } else { py.detach(|| job.simulate()) };
+        let record = outcome.map_err(|failure| failure.raise(py))?;
+        Ok(sojourn_explore::describe(&plan, &record))
+    })
+}
+
 /// Runs in native threads: jobs may be added until the batch is dropped.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Batch {

@@ -34,6 +34,7 @@ COMMANDS = {
     "sweep": ("sweep", "sweep"),
     "tune": ("tune", "tune"),
     "advise": ("advise", "advise"),
+    "explore": ("explore", "explore"),
     "stability": ("stability", "stability"),
     "design": ("stability", "design"),
     "reproduce": ("reproduce", "reproduce"),

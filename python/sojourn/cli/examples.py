@@ -31,6 +31,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "sojourn advise --down 100mbit --up 20mbit",
         "sojourn advise --down 50mbit --up 10mbit --rtt 20ms --use calls,games --nic eth1 --out mylink",
     ),
+    "explore": ("sojourn explore home.toml --aqm droptail --aqm fq_codel", "sojourn explore --tour codel"),
     "stability": (
         "sojourn stability pie --flows 10 --rate 50Mbit/s --rtt 40ms",
         "sojourn stability pie --flows 5:500 --rtt 20ms:1s --out map.svg",

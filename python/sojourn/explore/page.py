@@ -1,0 +1,154 @@
+"""From a scenario to the live page: one HTML file with everything that it needs.
+
+The simulator is part of the page if `make wasm` has built it from the same sources as the native core;
+otherwise the page asks a local server (`server.py`). `web/` has the sources of the script.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from sojourn import _core, files, templates
+from sojourn.explore.controls import controls, dependent, measured_path
+from sojourn.explore.tours import Tour, tours
+from sojourn.spec.plan import is_tcp
+from sojourn.spec.scenario import Scenario
+from sojourn.spec.units import number
+
+#: Points of a curve, and the shortest time between two samples, ns.
+SAMPLES, SHORTEST = 800, 1_000_000
+#: Congestion windows are recorded if there are at most this number of sources.
+MOST_WINDOWS = 32
+#: What the scenario's own algorithm is compared with, if nothing else is asked for.
+BASELINES = ("droptail", "codel")
+#: The scenario without a file: a home link, shorter than the template.
+DEFAULT = templates.HOME
+
+
+def default() -> Scenario:
+    """Return the home link, with a duration that a page simulates at once."""
+    text = templates.text(DEFAULT, "home.toml")
+    return Scenario.from_toml(text, "home.toml").with_(duration="20s", warmup="5s")
+
+
+def observed(scenario: Scenario) -> Scenario:
+    """Return the scenario with the samples and traces that the page draws."""
+    duration = number("span", scenario.duration)
+    interval = max(SHORTEST, -(-duration // SAMPLES // SHORTEST) * SHORTEST)
+    sources = sum(one.count for one in scenario.senders if is_tcp(one))
+    trace = {"interval": f"{interval}ns", "drops": True, "cwnd": sources <= MOST_WINDOWS}
+    return scenario.with_(trace=trace)
+
+
+def engine() -> bytes | None:
+    """Return the simulator as a compressed WebAssembly module, None if there is none of this version."""
+    file = resources.files(__package__) / f"engine-{_core.CORE_VERSION}.wasm.gz"
+    return file.read_bytes() if file.is_file() else None
+
+
+def page(
+    scenario: Scenario,
+    specs: Sequence[str] = (),
+    tour: str | None = None,
+    server: bool = False,
+    tours_of: bool = False,
+) -> str:
+    """Return the page as HTML.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What is simulated first.
+    specs : sequence of str
+        Algorithms side by side; without any, that of the scenario and drop tail or CoDel.
+    tour : str, optional
+        The guided tour that is open at the start.
+    server : bool
+        Whether a local server simulates; otherwise the module in the page does.
+    tours_of : bool
+        Whether the page offers the tours; they are about the default scenario.
+
+    Raises
+    ------
+    InputError
+        If the scenario has no single measured queue, or there is no such tour.
+    RuntimeError
+        If the page needs the module and it has not been built.
+    """
+    from jinja2 import BaseLoader, Environment, StrictUndefined
+
+    module = None if server else engine()
+    if module is None and not server:
+        raise RuntimeError("the simulator for web pages has not been built: make wasm")
+    data = _data(scenario, list(specs), tours(tour) if tours_of else [], tour)
+    data["engine"] = None if module is None else base64.b64encode(module).decode()
+    script, worker = _asset("page.js"), _asset("worker.js")
+    data["worker"] = worker
+    environment = Environment(loader=BaseLoader(), autoescape=True, undefined=StrictUndefined)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.from_string(_asset("page.html")).render(
+        title=scenario.name,
+        style=_asset("page.css"),
+        script=script,
+        script_hash=f"sha256-{digest}",
+        data=_embedded(data),
+    )
+
+
+def write(html: str, path: Path) -> Path:
+    """Write the page; the file is replaced atomically."""
+    files.write(path, html)
+    return path
+
+
+def _data(scenario: Scenario, specs: list[str], tours: list[Tour], tour: str | None) -> dict[str, Any]:
+    shown = observed(scenario)
+    own = str(_measured_spec(shown))
+    chosen = specs or [*[one for one in BASELINES if one != own][:1], own]
+    return {
+        "version": _core.CORE_VERSION,
+        "scenario": {"name": scenario.name, "toml": scenario.to_toml()},
+        "plan": shown.plan(),
+        "measured": measured_path(shown),
+        "controls": [one.as_json() for one in controls(shown)],
+        "dependent": dependent(shown),
+        "algorithms": [_algorithm(one) for one in (*_core.algorithms(), *_core.schedulers())],
+        "specs": chosen,
+        "digests": {spec: json.loads(_core.view(shown.plan_json(spec), 1))["digest"] for spec in chosen},
+        "tours": [one.as_json() for one in tours],
+        "tour": tour,
+    }
+
+
+def _measured_spec(scenario: Scenario) -> str:
+    at: Any = scenario.plan()
+    for key in measured_path(scenario):
+        at = at[key]
+    return str(at["aqm"])
+
+
+def _algorithm(described: Any) -> dict[str, Any]:
+    keys = ("name", "kind", "unit", "default", "range", "choices", "doc", "derived")
+    params = [{key: one[key] for key in keys} for one in described["params"] if one["name"] != "ecn"]
+    doc = str(described["doc"]).split("\n\n")[0].replace("\n", " ")
+    return {
+        "name": described["name"],
+        "title": described["title"],
+        "doc": doc,
+        "params": params,
+    }
+
+
+def _asset(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """Return JSON that no browser reads as markup."""
+    return json.dumps(data, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")

@@ -1,0 +1,11 @@
+// Bundles the scripts of the live page into python/sojourn/explore.
+import { build } from "esbuild";
+import { readFile, writeFile } from "node:fs/promises";
+
+const out = new URL("../python/sojourn/explore/", import.meta.url).pathname;
+const common = { bundle: true, minify: true, target: "es2022", format: "iife", legalComments: "none", logLevel: "warning" };
+await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}page.js` });
+await build({ ...common, entryPoints: ["src/worker.ts"], outfile: `${out}worker.js` });
+const own = await readFile("src/page.css", "utf8");
+const charts = await readFile("node_modules/uplot/dist/uPlot.min.css", "utf8");
+await writeFile(`${out}page.css`, `${own.trim()}\n/* uPlot (MIT licence) */\n${charts.trim()}\n`);

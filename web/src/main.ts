@@ -1,0 +1,253 @@
+// The live page: a change of a control runs the simulator and draws the answer.
+
+import uPlot from "uplot";
+import { fromAddress, toAddress } from "./address";
+import { Chart, COLOURS, download, named, overSeeds, redrawAll, setWarmup, times } from "./charts";
+import { start, type Engine } from "./engine";
+import { button, element, Form } from "./form";
+import { sentence, table } from "./numbers";
+import { planOf, rateOf } from "./plan";
+import { Runs, SEEDS } from "./runs";
+import { command, python, scenarioFile } from "./scenario";
+import { Guide } from "./tour";
+import type { Data, State, View } from "./types";
+
+/** The page as it came, to be saved with other data. */
+const source = document.documentElement.outerHTML;
+const data = JSON.parse(document.querySelector("#data")!.textContent!) as Data;
+const at = <T extends HTMLElement>(id: string): T => document.querySelector<T>(`#${id}`)!;
+
+/** Times the pace of real time; 0: all at once. */
+let pace = 0;
+let begun = 0;
+let state = fromAddress(data, location.hash);
+let views: View[][] = [];
+
+const charts = {
+  delay: new Chart("Backlog over the link rate", "ms"),
+  queue: new Chart("Queue", "packets"),
+  throughput: new Chart("Throughput", "Mbit/s", true, (u) => line(u, rateOf(data, planOf(data, state, state.specs[0]!)) / 1e6)),
+  drops: new Chart("Drops", "packets/s", true, (u) => points(u)),
+  distribution: new Chart("Packets with at most a delay of x ms", "%", false),
+};
+const stateCharts: Chart[] = [];
+const windowCharts: Chart[] = [];
+
+for (const chart of Object.values(charts)) at("charts").append(chart.root);
+
+/** A horizontal line at the rate of the link. */
+function line(u: uPlot, y: number): void {
+  if (!y) return;
+  const top = u.valToPos(y, "y", true);
+  u.ctx.save();
+  u.ctx.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--faint");
+  u.ctx.setLineDash([4, 4]);
+  u.ctx.beginPath();
+  u.ctx.moveTo(u.bbox.left, top);
+  u.ctx.lineTo(u.bbox.left + u.bbox.width, top);
+  u.ctx.stroke();
+  u.ctx.restore();
+}
+
+/** Single drops of seed 1, one row of points for each algorithm. */
+function points(u: uPlot): void {
+  views.forEach((runs, i) => {
+    u.ctx.fillStyle = COLOURS[i % COLOURS.length]!;
+    for (const [time] of runs[0]?.dropped ?? []) {
+      if (time > shownUntil()) break;
+      const x = u.valToPos(time, "x", true);
+      if (x >= u.bbox.left && x <= u.bbox.left + u.bbox.width) u.ctx.fillRect(x, u.bbox.top + 5 * i, 1.5, 4);
+    }
+  });
+}
+
+function shownUntil(): number {
+  return pace ? ((performance.now() - begun) / 1000) * pace : Infinity;
+}
+
+function draw(): void {
+  const first = views.map((runs) => runs[0]).filter((one): one is View => one !== undefined);
+  if (!first.length) return;
+  const x = times(first);
+  setWarmup(first[0]!.window[0]);
+  const until = Math.floor(shownUntil() / first[0]!.bin);
+  const rows = (pick: (view: View) => number[], factor = 1): (number | null)[][] => [
+    x,
+    ...views.flatMap((runs) => overSeeds(runs.map(pick), factor, until)),
+  ];
+  const { specs } = state;
+  charts.delay.draw(specs, rows((view) => view.delay, 1e3));
+  charts.queue.draw(specs, rows((view) => view.queue));
+  charts.throughput.draw(specs, rows((view) => view.throughput, 1e-6));
+  charts.drops.draw(specs, rows((view) => view.drops, 1 / first[0]!.bin));
+  charts.distribution.draw(specs, distributions());
+  own(x, until);
+  if (pace && shownUntil() < x.at(-1)!) requestAnimationFrame(draw);
+}
+
+/** Distribution functions of all seeds on one axis of delays. */
+function distributions(): (number | null)[][] {
+  const most = Math.max(0.001, ...views.flat().map((view) => quantile(view, 0.999)));
+  const x = Array.from({ length: 201 }, (_, i) => (most * i) / 200);
+  const share = (view: View): number[] => {
+    let place = 0;
+    return x.map((delay) => {
+      while (place < view.distribution.length && view.distribution[place]![1] <= delay) place++;
+      return place === 0 ? 0 : view.distribution[place - 1]![0];
+    });
+  };
+  return [x.map((delay) => delay * 1e3), ...views.flatMap((runs) => overSeeds(runs.map(share), 100))];
+}
+
+function quantile(view: View, share: number): number {
+  return view.distribution.find(([below]) => below >= share)?.[1] ?? 0;
+}
+
+/** The algorithms' own state, and the windows of the first flows: one chart for each algorithm. */
+function own(x: number[], until: number): void {
+  views.forEach((runs, i) => {
+    const names = runs[0]!.probes.map((one) => one.name);
+    const probes = (stateCharts[i] ??= added("State of the algorithm"));
+    probes.root.hidden = names.length === 0;
+    const colours = (list: string[]): string[] => list.map((name) => `${state.specs[i]}: ${name}`);
+    const curves = names.slice(0, 4).flatMap((name) => overSeeds(named(runs, (view) => view.probes, name), 1, until));
+    if (names.length) probes.draw(colours(names.slice(0, 4)), [x, ...curves]);
+    const flows = (windowCharts[i] ??= added("Congestion windows, seed 1 (packets)"));
+    const windows = runs[0]!.windows.slice(0, 4);
+    flows.root.hidden = windows.length === 0;
+    const rows = windows.flatMap((curve) => overSeeds([curve.values], 1, until));
+    if (windows.length) flows.draw(colours(windows.map((one) => one.name)), [x, ...rows]);
+  });
+  for (const list of [stateCharts, windowCharts]) list.slice(views.length).forEach((one) => (one.root.hidden = true));
+}
+
+function added(title: string): Chart {
+  const made = new Chart(title, "");
+  at("charts").append(made.root);
+  return made;
+}
+
+function numbers(): void {
+  const made = element("table");
+  table(state.specs, views).forEach((row, r) => {
+    const line = element("tr");
+    row.forEach((cell, c) => {
+      const one = element(r === 0 || c === 0 ? "th" : "td", "", cell);
+      if (r === 0 && c > 0) one.style.borderBottom = `3px solid ${COLOURS[c - 1]}`;
+      line.append(one);
+    });
+    made.append(line);
+  });
+  at("numbers").replaceChildren(made);
+  at("sentence").textContent = sentence(state.specs, views);
+}
+
+/** Whether the first run of the untouched page is that of the native simulator. */
+function checked(): void {
+  const untouched = toAddress(data, { ...state, specs: [] }) === "#";
+  const known = state.specs.map((spec, i) => [data.digests[spec], views[i]?.[0]?.digest] as const);
+  const comparable = untouched && known.length > 0 && known.every(([expected, found]) => expected && found);
+  const same = known.every(([expected, found]) => expected === found);
+  const box = at("digest");
+  box.hidden = !comparable;
+  box.textContent = same
+    ? `Seed 1 equals the run of the native simulator, bit for bit (${known.map(([one]) => one).join(", ")}).`
+    : "Seed 1 differs from the run of the native simulator.";
+  box.classList.toggle("bad", !same);
+}
+
+async function main(): Promise<void> {
+  const engine: Engine | null = await start(data);
+  let timer = 0;
+  const runs = engine && new Runs(data, engine, () => {
+    at("error").hidden = runs!.error === null;
+    at("error").textContent = runs!.error;
+    document.body.classList.toggle("stale", runs!.error !== null);
+    document.body.dataset["pending"] = String(runs!.pending);
+    if (runs!.error === null) show(runs!.views);
+  });
+  const show = (found: View[][]): void => {
+    views = found;
+    draw();
+    numbers();
+    checked();
+    document.body.dataset["seeds"] = String(views[0]?.length ?? 0);
+  };
+  const form = new Form(at("form"), data, (next, final) => change(next, final, false));
+  const change = (next: State, final: boolean, anew: boolean): void => {
+    const added = next.specs.length !== state.specs.length || final || anew;
+    state = next;
+    begun = performance.now();
+    if (added) form.show(state);
+    history.replaceState(null, "", toAddress(data, state));
+    clearTimeout(timer);
+    if (!runs) return;
+    if (final) void runs.start(state, SEEDS);
+    else {
+      void runs.start(state, 1);
+      timer = window.setTimeout(() => void runs.start(state, SEEDS), 400);
+    }
+    document.body.dataset["pending"] = String(runs.pending);
+  };
+  at("engine").textContent = engine ? `Simulated ${engine.name} · ${data.version}` : `Recorded runs · ${data.version}`;
+  share(engine);
+  const menu = at<HTMLSelectElement>("pace");
+  menu.addEventListener("change", () => {
+    pace = Number(menu.value);
+    begun = performance.now();
+    draw();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+  window.addEventListener("hashchange", () => change(fromAddress(data, location.hash), true, true));
+  if (!engine && data.recorded) {
+    state = fromAddress(data, data.recorded.state);
+    form.show(state);
+    at<HTMLFieldSetElement>("inputs").disabled = true;
+    show(state.specs.map((spec) => data.recorded!.views[spec] ?? []));
+    return;
+  }
+  form.show(state);
+  new Guide(at("guide"), data, (next) => change(next, true, true));
+  if (!data.tour) change(state, true, true);
+}
+
+function share(engine: Engine | null): void {
+  const file = `${data.scenario.name}.toml`;
+  const copy = (text: string): void => {
+    void navigator.clipboard?.writeText(text);
+    at("shared").textContent = text;
+  };
+  at("share").append(
+    button("Address", () => copy(location.href)),
+    button("Scenario file", () => {
+      const text = scenarioFile(data, state);
+      at("shared").textContent = text;
+      download(file, text, "application/toml");
+    }),
+    button("Command", () => copy(command(state, file))),
+    button("Python", () => copy(python(state, file))),
+    button("HTML file", () => download(`${data.scenario.name}.html`, saved(engine), "text/html")),
+  );
+}
+
+/** The page with the current state; it has the recorded runs if it cannot simulate on its own. */
+function saved(engine: Engine | null): string {
+  const kept: Data = { ...data, specs: state.specs, tour: null };
+  if (data.engine === null || engine === null) {
+    const runs = Object.fromEntries(state.specs.map((spec, i) => [spec, (views[i] ?? []).slice(0, 5)]));
+    kept.recorded = { state: toAddress(data, state), views: runs };
+  }
+  const embedded = JSON.stringify(kept).replace(/</g, "\\u003c");
+  return `<!doctype html>${source.replace(/(<script id="data"[^>]*>)[^<]*/, (_, tag: string) => tag + embedded)}`;
+}
+
+// For tests, and for scripts on the console: the plan and the scenario file of a state.
+Object.assign(window, {
+  sojourn: {
+    planOf: (spec: string, values?: State["values"]) => planOf(data, values ? { values, specs: [spec] } : state, spec),
+    fileOf: (spec: string, values: State["values"]) => scenarioFile(data, { values, specs: [spec] }),
+    state: () => state,
+  },
+});
+
+void main();
