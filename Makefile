@@ -31,8 +31,8 @@ RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo
 # The target of `make wasm`, if it is installed.
 WASM   := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/wasm32-unknown-unknown)
 
-.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real costs docs wasm web validate \
-	validate-real audit lock wheelhouse clean
+.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs wasm web \
+	validate validate-real validate-kernel audit lock wheelhouse clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -110,6 +110,9 @@ bench: build setup ## Measure the speed, one line per case, compared with ns-2 i
 bench-real: build setup ## Measure rate, lateness and marks of real packets (needs root and iperf3)
 	@$(BIN)/python benches/real.py
 
+kernel: build ## Build the Linux kernel of the world `kernel` into the user's cache (once, some minutes; no root)
+	@$(BIN)/python -m sojourn.worlds.kernel.build
+
 costs: build setup ## Measure the cost of each decision (needs valgrind and two quiet minutes), then generate the docs
 	cargo build --release --locked --package sojourn-aqm --examples
 	@$(BIN)/sojourn bench aqm --json > docs/algorithms/costs.json.new
@@ -126,6 +129,9 @@ validate: build setup ## Compare with recorded results of ns-2 (about five minut
 
 validate-real: build setup ## Compare simulated with real packets (20 quiet minutes; needs root)
 	$(BIN)/python -m validation.real.run
+
+validate-kernel: build setup ## Compare the simulator with the Linux kernel of `make kernel` (some hours, resumable)
+	$(BIN)/python -m validation.kernel.run
 
 audit: $(STAMPS)/user ## Check licences, sources and known vulnerabilities of dependencies (needs cargo-deny and git)
 	@$(BIN)/python tools/audit.py

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import sojourn
 from sojourn.errors import SojournError
+from sojourn.worlds.hosts.namespace import Namespace, is_privileged, missing
 from sojourn.worlds.real.gateway import Gateway, Host, Link, lateness
-from sojourn.worlds.real.namespace import Namespace, is_privileged, missing
 from sojourn.worlds.real.tun import open_tun
 
 HERE = Path(__file__).parent

@@ -23,8 +23,8 @@ import numpy as np
 
 from real import FLOOD, LEFT, RIGHT, between
 from sojourn.errors import SojournError
+from sojourn.worlds.hosts.namespace import missing
 from sojourn.worlds.real.gateway import Link
-from sojourn.worlds.real.namespace import missing
 
 #: Seconds before the slope counts: allocator, buffers and samples reach their full size.
 SETTLED = 120.0

@@ -26,12 +26,21 @@ IN_CI = os.environ.get("CI") == "true"
 REAL = {"places", "namespaces"}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that leaves out the tests of the world `kernel`."""
+    parser.addoption("--no-kernel", action="store_true", help="leave out the tests that need `make kernel`")
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests with real packets, which share a worker; those with a module fixture share one, too."""
+    if config.getoption("--no-kernel"):
+        items[:] = [one for one in items if not _needs_kernel(one)]
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
+        if _needs_kernel(item):
+            item.add_marker("kernel")
         if REAL.intersection(item.fixturenames):
             item.add_marker("real")
             item.add_marker(pytest.mark.xdist_group("real"))
@@ -39,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = (one for found in item._fixtureinfo.name2fixturedefs.values() for one in found)
         if any(one.scope == "module" for one in fixtures):
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+
+
+def _needs_kernel(item: pytest.Item) -> bool:
+    """Return whether a test has the fixture `kernel`, or this world as its parameter."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return "kernel" in getattr(item, "fixturenames", ()) or parameters.get("name") == "kernel"
 
 
 @pytest.fixture
@@ -79,7 +94,7 @@ def cli(tmp_path: Path) -> Cli:
 @pytest.fixture
 def process(tmp_path: Path) -> Cli:
     """Run the command line in a process of its own, in `tmp_path`; it dies with this one."""
-    from sojourn.worlds.real.namespace import die_with_parent
+    from sojourn.worlds.hosts.namespace import die_with_parent
 
     def run(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -121,7 +136,7 @@ def _awake() -> Iterator[None]:
 @pytest.fixture
 def places(_awake: None) -> None:
     """Skip if no network namespace can be made, with the reason."""
-    from sojourn.worlds.real import namespace
+    from sojourn.worlds.hosts import namespace
 
     reason = namespace.missing() or ("" if namespace.is_privileged() else "namespaces need root")
     if reason:
@@ -136,6 +151,18 @@ def namespaces(_awake: None) -> None:
     reason = missing(web=True)
     if reason:
         pytest.skip(reason)
+
+
+@pytest.fixture
+def kernel() -> None:
+    """Skip if `make kernel` was not run, or a program of the hosts is missing, with the reason."""
+    from sojourn.worlds.kernel.machine import installed
+
+    if installed() is None:
+        pytest.skip("there is no kernel; `make kernel` builds it")
+    for name in ("ip", "tc"):
+        if shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
+            pytest.skip(f"{name} is not installed")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

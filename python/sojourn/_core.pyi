@@ -43,6 +43,7 @@ __all__ = [
     "check",
     "run",
     "view",
+    "traced_record",
     "IdleGuard",
     "Batch",
     "Gateway",
@@ -346,6 +347,13 @@ class IdleGuard:
 
     def close(self) -> None:
         """Stop the threads."""
+
+def traced_record(run_json: str, trace: bytes, first: bytes, second: bytes) -> dict[str, Any]:
+    """Return the record of a run of the kernel, in the form of `Gateway.finish`.
+
+    `run_json` is a ``TracedRun`` of `crates/gateway`; `trace` has the pages of the kernel's trace, `first`
+    and `second` the blocks of headers at its two routers. A damaged trace raises ``ValueError``.
+    """
 
 @final
 class Gateway:

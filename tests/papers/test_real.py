@@ -12,7 +12,7 @@ from sojourn.papers.real import jobs
 from sojourn.runner.execute import execute
 from sojourn.runner.point import Point
 from sojourn.worlds import Case, Completed, Made, Reduce
-from sojourn.worlds.real.jobs import layout
+from sojourn.worlds.hosts.jobs import layout
 from sojourn.worlds.real.world import Real
 
 WITH_TESTBEDS = ("taildrop2001", "avqred2007")

@@ -15,11 +15,11 @@ import pytest
 import sojourn
 from real.test_hosts import HEAD, WEB, agents, children
 from sojourn.errors import RunFailed
-from sojourn.worlds.real.faults import Faults
+from sojourn.worlds.hosts.faults import Faults
+from sojourn.worlds.hosts.loop import Loop
+from sojourn.worlds.hosts.senders import Sender
+from sojourn.worlds.hosts.web import Browsers
 from sojourn.worlds.real.hosts import Network
-from sojourn.worlds.real.loop import Loop
-from sojourn.worlds.real.senders import Sender
-from sojourn.worlds.real.web import Browsers
 
 SCENARIO = sojourn.Scenario.from_toml((HEAD + WEB).replace("2500ms", "800ms").replace('stop = "2s"', ""))
 

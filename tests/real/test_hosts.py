@@ -20,13 +20,13 @@ from folders import check_folder
 from real.hold import hold
 from real.wire import settle
 from sojourn.record import Record, numbers
-from sojourn.worlds.real.counters import namespace as namespace_counters
-from sojourn.worlds.real.counters import over
+from sojourn.worlds.hosts.counters import namespace as namespace_counters
+from sojourn.worlds.hosts.counters import over
+from sojourn.worlds.hosts.jobs import layout
+from sojourn.worlds.hosts.namespace import die_with_parent
+from sojourn.worlds.hosts.testbed import Layout
 from sojourn.worlds.real.gateway import lateness
 from sojourn.worlds.real.hosts import Network
-from sojourn.worlds.real.jobs import layout
-from sojourn.worlds.real.namespace import die_with_parent
-from sojourn.worlds.real.testbed import Layout
 from sojourn.worlds.real.world import gateway as gateway_of
 from support import until
 
@@ -259,7 +259,7 @@ def agents() -> list[int]:
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             is_ours = f"PPid:\t{os.getpid()}\n" in status.read_text()
-            if is_ours and b"sojourn.worlds.real.agent" in status.with_name("cmdline").read_bytes():
+            if is_ours and b"sojourn.worlds.hosts.agent" in status.with_name("cmdline").read_bytes():
                 found.append(int(status.parent.name))
         except OSError:
             continue  # it has ended
@@ -301,7 +301,7 @@ def test_counters_that_the_kernel_lacks_are_null_and_not_zero() -> None:
     more = ("packet_squared_ns", "byte_ns", "delay_sum_ns", "delay_squared_ns", "max_packets")
     queue |= dict.fromkeys((*numbers_, *more), 0)
     row = dict.fromkeys(TYPES["flows"], 0) | {"crosses": 1, "timeouts": UNKNOWN}
-    from sojourn.worlds.real.columns import packed
+    from sojourn.worlds.hosts.columns import packed
 
     data = {"window": (0, 10**9), "queues": [queue], "flows": packed([row], "flows")}
     data |= {name: packed([], name) for name in ("objects", "pages")}

@@ -24,8 +24,8 @@ import pytest
 
 import sojourn
 from folders import check_folder
+from sojourn.worlds.hosts.namespace import Namespace, die_with_parent
 from sojourn.worlds.real.addresses import blocks
-from sojourn.worlds.real.namespace import Namespace, die_with_parent
 from support import Cli, until
 
 #: Sleeps longer than any test; its command line is unique.

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn.worlds.hosts.namespace import Namespace
 from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
-from sojourn.worlds.real.namespace import Namespace
 from sojourn.worlds.real.tun import Tun, open_tun
 from support import until
 

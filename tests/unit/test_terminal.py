@@ -136,7 +136,7 @@ def calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
 #: What may call or import a function of this name: no other file.
 ONLY = {
     # The protocol of an agent is lines on a pipe to its parent.
-    "print": {"terminal.py", "worlds/real/agent.py"},
+    "print": {"terminal.py", "worlds/hosts/agent.py"},
     "sys.stdout.write": set(),
     "sys.stderr.write": {"terminal.py"},
     "sys.stdout.buffer.write": set(),

@@ -70,6 +70,8 @@ def test_a_world_runs_a_case(name: str, request: pytest.FixtureRequest) -> None:
     world = find(name)
     if world.real_time:
         request.getfixturevalue("namespaces")
+    if name == "kernel":
+        request.getfixturevalue("kernel")
     short = Scenario.from_toml(SMALL).with_(duration="2s", warmup="1s")
     case = Point(short, SPEC, 1, name)
     world.supports([case])

@@ -10,7 +10,7 @@ use pyo3::{
     prelude::*,
     types::PyDict,
 };
-use sojourn_gateway::{GatewayError, GatewayRecord, Plan, Stats};
+use sojourn_gateway::{GatewayError, GatewayRecord, Plan, Stats, TracedRun};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Mutex, PoisonError},
@@ -141,6 +141,22 @@ fn raise(py: Python<'_>, error: GatewayError) -> PyErr {
         }
         GatewayError::Run(error) => ConservationError::new_err(error.to_string()),
     }
+}
+
+/// The record of a run of the kernel, in the form of that of a gateway: from the trace of its packets and the
+/// headers at its two routers. `run_json` is a ``TracedRun``; a damaged trace raises ``ValueError``.
+#[pyfunction]
+pub(crate) fn traced_record<'py>(
+    py: Python<'py>,
+    run_json: &str,
+    trace: &[u8],
+    first: &[u8],
+    second: &[u8],
+) -> PyResult<Bound<'py, PyDict>> {
+    let run: TracedRun =
+        serde_json::from_str(run_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let record = py.detach(|| sojourn_gateway::traced_record(&run, trace, [first, second]));
+    result_dict(py, &record.map_err(PyValueError::new_err)?)
 }
 
 /// Keeps processors out of idle states until it is closed, by a spinning thread of the lowest priority on

@@ -46,6 +46,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
     module.add_function(wrap_pyfunction!(batch::check, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
+    module.add_function(wrap_pyfunction!(gateway::traced_record, module)?)?;
     module.add_function(wrap_pyfunction!(batch::view, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::register, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::describe, module)?)?;

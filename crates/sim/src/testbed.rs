@@ -12,7 +12,7 @@ use crate::{
     queue::{Port, QueueContext, QueueOps},
     record::{Record, Window},
 };
-pub use crate::{queue::Outcome, record::Totals};
+pub use crate::{measure::ObservedQueue, queue::Outcome, record::Totals};
 use sojourn_aqm::{Algorithm, Class, Conventions, Ecn, Span, Time};
 
 /// A packet at a queue.

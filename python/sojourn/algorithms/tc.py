@@ -122,6 +122,17 @@ def settable(name: str) -> set[str] | None:
     return setting.used
 
 
+def supported() -> list[str]:
+    """Return the algorithms that Linux has.
+
+    Examples
+    --------
+    >>> "codel" in supported(), "raqm" in supported()
+    (True, False)
+    """
+    return list(_WRITERS)
+
+
 class _Setting:
     """The parameters of a spec with the schema's defaults; records which ones were used."""
 

@@ -47,6 +47,7 @@ __all__ = [
 REGISTRY = {
     "simulated": "sojourn.worlds.simulated.world",
     "real": "sojourn.worlds.real.world",
+    "kernel": "sojourn.worlds.kernel.world",
     "fluid": "sojourn.worlds.fluid.world",
 }
 #: The default world of a run; `compare-worlds` compares it with another world, by default `COMPARED`.

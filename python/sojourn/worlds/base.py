@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import resources
 from typing import Any, NamedTuple, Protocol
 
 from sojourn.metrics import Metrics, compute
@@ -168,6 +169,13 @@ def measure(record: Record, reduce: Reduce | None) -> Metrics:
     if reduce is not None:
         values.update(reduce(record))
     return values
+
+
+def sources(*packages: str) -> bytes:
+    """Return the Python sources of packages, for the version of a world."""
+    folders = [resources.files(one) for one in packages]
+    files = (one for folder in folders for one in sorted(folder.iterdir(), key=lambda f: f.name))
+    return b"".join(one.read_bytes() for one in files if one.name.endswith(".py"))
 
 
 @functools.lru_cache(maxsize=64)

@@ -5,10 +5,12 @@
 
 mod flow_series;
 mod loss_log;
+mod observed;
 mod recorder;
 mod result;
 
 pub(crate) use flow_series::FlowSeries;
 pub(crate) use loss_log::{LossContext, LossLog};
+pub use observed::ObservedQueue;
 pub(crate) use recorder::Recorder;
 pub(crate) use result::{RunResult, Traces, conserved, port_conserves, warmup_snapshots};

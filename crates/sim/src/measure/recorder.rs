@@ -6,7 +6,7 @@ use crate::{
     packet::Packet,
     plan::Phase,
     queue::{Port, Sampled},
-    record::{Counters, QueueSeries, Record, Series, Window},
+    record::{Counters, QueueRecord, QueueSeries, Record, Series, Window},
 };
 use sojourn_aqm::{Limit, Span, Time};
 
@@ -37,8 +37,9 @@ struct PhaseRecorder {
     end: Option<Counters>,
 }
 
+/// The samples of one queue.
 #[derive(Default)]
-struct QueueRecorder {
+pub(super) struct QueueRecorder {
     at_start: Counters,
     series: QueueSeries,
     /// The counters at the previous sample.
@@ -49,9 +50,29 @@ struct QueueRecorder {
 }
 
 impl QueueRecorder {
+    /// Open the window of a queue with `packets` packets.
+    pub(super) fn open_window(&mut self, counters: &mut Counters, packets: u32) {
+        self.at_start = counters.open_window(packets);
+    }
+
+    /// The counters since the window opened, and the parts of the run.
+    pub(super) fn record(&self, counters: &Counters, interval: Span) -> QueueRecord {
+        let width = self.series.mean_packets.len().div_ceil(PARTS).max(1);
+        QueueRecord {
+            part_ns: interval.0 * width as u64,
+            part_packets: parts(&self.series.mean_packets, width),
+            ..counters.since(&self.at_start)
+        }
+    }
+
+    /// The samples.
+    pub(super) fn take_series(&mut self) -> QueueSeries {
+        std::mem::take(&mut self.series)
+    }
+
     /// Take a sample at `now`, one `interval` after the previous one.
     #[inline(always)]
-    fn sample(&mut self, now: Time, interval: Span, queue: &mut impl Sampled) {
+    pub(super) fn sample(&mut self, now: Time, interval: Span, queue: &mut impl Sampled) {
         let span = interval.0 as f64;
         let (packets_now, bytes) = queue.pass(now);
         let counters = queue.counters();
@@ -224,7 +245,8 @@ impl Recorder {
 
     pub(crate) fn open_window(&mut self, ports: &mut [Port]) {
         for (queue, port) in self.queues.iter_mut().zip(ports) {
-            queue.at_start = port.stats.counters.open_window(port.backlog().0);
+            let packets = port.backlog().0;
+            queue.open_window(&mut port.stats.counters, packets);
         }
     }
 
@@ -308,7 +330,7 @@ impl Recorder {
         for i in order {
             let port = &ports[i];
             let recorded = &mut self.queues[i];
-            let mut queue = port.stats.counters.since(&recorded.at_start);
+            let mut queue = recorded.record(&port.stats.counters, self.interval);
             queue.name.clone_from(&port.name);
             queue.spec.clone_from(&port.spec);
             match port.limit() {
@@ -316,11 +338,8 @@ impl Recorder {
                 Limit::Bytes(n) => queue.limit_bytes = n,
             }
             queue.capacity_bits = kinds[port.kind as usize].bits(window.start, window.end);
-            let width = recorded.series.mean_packets.len().div_ceil(PARTS).max(1);
-            queue.part_ns = self.interval.0 * width as u64;
-            queue.part_packets = parts(&recorded.series.mean_packets, width);
             record.queues.push(queue);
-            record.series.queues.push(std::mem::take(&mut recorded.series));
+            record.series.queues.push(recorded.take_series());
         }
         for phase in &self.phases {
             let (port, Window { start, end }) = (&ports[measured], phase.span);

@@ -58,6 +58,15 @@ enum Backend {
 }
 
 impl Backend {
+    /// The run ends.
+    fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
+        match self {
+            Backend::Fifo(fifo) => fifo.on_end(now, export),
+            Backend::Classful(classful) => classful.on_end(now, export),
+            Backend::Observed(observed) => observed.queue.on_end(now, export),
+        }
+    }
+
     #[inline(always)]
     fn enqueue(&mut self, now: Time, packet: &mut Packet, stats: &mut QueueStats) -> bool {
         match self {
@@ -282,10 +291,7 @@ impl Port {
         let mut export = |name: &str, value: &str| {
             exports.push(Export { queue: queue.clone(), name: name.to_owned(), value: value.to_owned() });
         };
-        match &mut self.queue {
-            Backend::Fifo(fifo) => fifo.on_end(now, &mut export),
-            Backend::Classful(classful) => classful.on_end(now, &mut export),
-        }
+        self.queue.on_end(now, &mut export);
     }
 }
 

@@ -126,9 +126,9 @@ def _renamed(scenario: Scenario, number: int) -> Scenario:
     return scenario.with_(traffic=[{**one, "name": f"{one['name']}-{number}"} for one in traffic])
 
 
-def rows(simulated: Sequence[Results], other: Results) -> list[Row]:
-    """Return a row for every metric of `TARGETS` and every algorithm."""
-    return [_row(aqm, target, simulated, other) for aqm in other.aqms for target in TARGETS]
+def rows(simulated: Sequence[Results], other: Results, targets: Sequence[Target] = TARGETS) -> list[Row]:
+    """Return a row for every metric of `targets` and every algorithm."""
+    return [_row(aqm, target, simulated, other) for aqm in other.aqms for target in targets]
 
 
 def _row(aqm: str, target: Target, simulated: Sequence[Results], other: Results) -> Row:

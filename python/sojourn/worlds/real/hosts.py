@@ -16,11 +16,11 @@ import time
 from typing import Any
 
 from sojourn.errors import InputError, RunFailed
-from sojourn.worlds.real import namespace
-from sojourn.worlds.real.faults import how_ended
+from sojourn.worlds.hosts import namespace
+from sojourn.worlds.hosts.faults import how_ended
+from sojourn.worlds.hosts.namespace import Namespace
+from sojourn.worlds.hosts.testbed import Layout
 from sojourn.worlds.real.gateway import Host
-from sojourn.worlds.real.namespace import Namespace
-from sojourn.worlds.real.testbed import Layout
 from sojourn.worlds.real.tun import Tun, open_tun
 
 #: Name of the device in every namespace.
@@ -108,7 +108,7 @@ class Network:
         self._stack.callback(device.close)
         place.ip(f"link set {device.name} gso_max_segs 1")
         self.hosts += [_host(one, device) for one in mine]
-        command = [sys.executable, "-m", "sojourn.worlds.real.agent"]
+        command = [sys.executable, "-m", "sojourn.worlds.hosts.agent"]
         agent = place.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._stack.callback(_end, agent)
         self._agents[name] = agent

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.errors import RunFailed
+from sojourn.worlds.hosts.namespace import Namespace, become_root_of_own, check, is_privileged
 from sojourn.worlds.real.addresses import Block, blocks
-from sojourn.worlds.real.namespace import Namespace, become_root_of_own, check, is_privileged
 from sojourn.worlds.real.tun import Tun, open_tun
 
 #: The device inside; outside they are called ``sojourn0``, ``sojourn1``, ...

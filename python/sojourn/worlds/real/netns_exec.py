@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn.terminal import show
+from sojourn.worlds.hosts.mounts import mount_proc
+from sojourn.worlds.hosts.namespace import CLONE_NEWNS, CLONE_NEWPID, Namespace, call, die_with_parent
 from sojourn.worlds.real.caller import Caller
-from sojourn.worlds.real.mounts import mount_proc
-from sojourn.worlds.real.namespace import CLONE_NEWNS, CLONE_NEWPID, Namespace, call, die_with_parent
 
 #: A shell's exit codes for a command that does not exist, or cannot be run.
 NOT_FOUND, NOT_EXECUTABLE = 127, 126

@@ -10,20 +10,19 @@ import functools
 import hashlib
 import time
 from collections.abc import Generator, Iterator, Sequence
-from importlib import resources
 
 from sojourn import _core
 from sojourn.errors import RunFailed
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
-from sojourn.worlds.base import Case, Completed, Executor, Made, Reduce, measure
-from sojourn.worlds.real.columns import Hosts, columns
+from sojourn.worlds.base import Case, Completed, Executor, Made, Reduce, measure, sources
+from sojourn.worlds.hosts.columns import Hosts, columns
+from sojourn.worlds.hosts.jobs import layout
+from sojourn.worlds.hosts.testbed import PORT, Layout
 from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
 from sojourn.worlds.real.gateway import FORWARD, Gateway, Host, Link, Match, run_warnings, stall_warning
 from sojourn.worlds.real.hosts import Network, require
-from sojourn.worlds.real.jobs import layout
-from sojourn.worlds.real.testbed import PORT, Layout
 
 #: Limit of a queue that never fills.
 UNLIMITED = "1000000p"
@@ -115,18 +114,21 @@ class Measuring:
 @functools.cache
 def version() -> str:
     """Return a hash of the sources of the real world and of the gateway; it is part of the id of a run."""
-    files = sorted(
-        (one for one in resources.files(__package__).iterdir() if one.name.endswith(".py")),
-        key=lambda f: f.name,
-    )
-    content = b"".join(one.read_bytes() for one in files) + _core.GATEWAY_VERSION.encode()
+    content = sources(__package__, "sojourn.worlds.hosts") + _core.GATEWAY_VERSION.encode()
     return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _made(found: Layout, seen: Record, hosts: Hosts, reduce: Reduce | None) -> Made:
-    data = columns(found, seen.data, hosts)
+    data = columns(found, {**seen.data, "counters": {"gateway": _counters(seen)}}, hosts)
     warnings = run_warnings(seen) + _host_stall(seen, hosts) + _faults(hosts)
     return Made(data, measure(Record(data, found.plan), reduce), warnings)
+
+
+def _counters(seen: Record) -> dict[str, int]:
+    """Return the gateway's own counters."""
+    data = seen.data
+    drops = sum(data["kernel_drops"].values())
+    return {**data["tally"], "kernel_drops": drops, "standstill_ns": data["standstill_ns"]}
 
 
 def measuring(found: Layout) -> Generator[float, None, tuple[Record, Hosts]]:

@@ -7,10 +7,10 @@ import socket
 import struct
 from typing import Any
 
-from sojourn.worlds.real import random_streams
-from sojourn.worlds.real.counters import tcp_info
-from sojourn.worlds.real.faults import Faults
-from sojourn.worlds.real.loop import READ, WRITE, Loop
+from sojourn.worlds.hosts import random_streams
+from sojourn.worlds.hosts.counters import tcp_info
+from sojourn.worlds.hosts.faults import Faults
+from sojourn.worlds.hosts.loop import READ, WRITE, Loop
 
 CHUNK = bytes(65536)
 #: Limit of unsent bytes in the kernel: enough to fill the window, few enough not to delay the end.
@@ -164,7 +164,7 @@ class Datagrams:
 class Sink:
     """Receives and discards; counts bytes and packets (TCP: bytes only) per peer."""
 
-    def __init__(self, loop: Loop, protocol: str, port: int) -> None:
+    def __init__(self, loop: Loop, protocol: str, port: int, congestion: str | None = None) -> None:
         self.loop, self.port, self.protocol = loop, port, protocol
         self.bytes: dict[Address, int] = {}
         self.packets: dict[Address, int] = {}
@@ -178,6 +178,8 @@ class Sink:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if protocol == "udp":
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        if congestion is not None:  # DCTCP uses ECN only if both ends have it
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
         self.socket.bind(("0.0.0.0", port))  # this namespace has no other interface
         if protocol == "tcp":
             self.socket.listen(4096)

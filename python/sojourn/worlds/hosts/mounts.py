@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from sojourn.worlds.real.namespace import CLONE_NEWNS, call, libc
+from sojourn.worlds.hosts.namespace import CLONE_NEWNS, call, libc
 
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
 _MNT_DETACH = 2

@@ -14,7 +14,7 @@ from typing import Any
 
 from sojourn.spec.scenario import Scenario
 from sojourn.spec.units import number
-from sojourn.worlds.real.kernel import HEADERS, VARIANTS, datagrams, tcps
+from sojourn.worlds.hosts.kernel import HEADERS, VARIANTS, datagrams, tcps
 
 #: Namespaces per side.
 NAMESPACES = 8

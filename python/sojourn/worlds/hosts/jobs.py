@@ -1,34 +1,53 @@
 """The jobs of the namespaces of a testbed, one per namespace, in the JSON that ``agent.py`` reads.
 
-``support.check`` rejects what real hosts cannot run. Starts, sizes and gaps are drawn here from the seed, so
+``support.check`` rejects what the hosts cannot run. Starts, sizes and gaps are drawn here from the seed, so
 that every algorithm gets the same traffic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import count as counted
 from typing import Any
 
 from sojourn.spec.scenario import Scenario
-from sojourn.worlds.real import random_streams
-from sojourn.worlds.real.kernel import VARIANTS, tcps
-from sojourn.worlds.real.support import check
-from sojourn.worlds.real.testbed import LEFT, PORT, RIGHT, SOURCE, Host, Layout
+from sojourn.worlds.hosts import random_streams
+from sojourn.worlds.hosts.kernel import VARIANTS, controls_here, tcps
+from sojourn.worlds.hosts.support import check
+from sojourn.worlds.hosts.testbed import LEFT, PORT, RIGHT, SOURCE, Host, Layout
 
 #: Limit of open files of a server.
 FILES = 20000
 
 
-def layout(scenario: Scenario, spec: str, seed: int) -> Layout:
+def layout(
+    scenario: Scenario,
+    spec: str,
+    seed: int,
+    controls: Collection[str] | None = None,
+    world: str = "the real world",
+) -> Layout:
     """Return the testbed of a scenario under an algorithm.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    spec : str
+        The algorithm at its measured queue.
+    seed : int
+        Of starts, sizes and gaps.
+    controls : collection of str, optional
+        Congestion controls of the hosts' kernel; those of this machine if None.
+    world : str
+        For messages.
 
     Raises
     ------
     InputError
-        If real hosts cannot run the scenario.
+        If Linux hosts cannot run the scenario.
     """
-    check(scenario)
+    check(scenario, controls_here() if controls is None else controls, world)
     found = Layout(scenario, spec, seed)
     _Builder(found).build()
     return found
@@ -118,11 +137,11 @@ class _Builder:
             "net.ipv4.ip_local_port_range": "1024 19999",
         }
 
-    def sink(self, host: Host, protocol: str, number: int) -> list[Any]:
+    def sink(self, host: Host, protocol: str, number: int, congestion: str | None = None) -> list[Any]:
         """Add a sink to a host; return its address."""
         sinks = self.job(host)["sinks"]
-        if [protocol, PORT + number] not in sinks:
-            sinks.append([protocol, PORT + number])
+        if [protocol, PORT + number, congestion] not in sinks:
+            sinks.append([protocol, PORT + number, congestion])
         return [host.address, PORT + number]
 
     def starts(self, one: dict[str, Any]) -> Iterator[int]:
@@ -140,14 +159,15 @@ class _Builder:
         """Return one TCP flow; add its sink and its 5-tuple."""
         source, target = self.pair(one, index)
         start = [source.address, SOURCE + index % 40000]
-        end = self.sink(target, "tcp", number)
+        congestion = VARIANTS[tcp["options"]["variant"]][0]
+        end = self.sink(target, "tcp", number, congestion)
         self.found.tuples[("tcp", *start, *end)] = (number, index)
         return {
             "flow": [number, index],
             "from": start,
             "to": end,
             "mss": tcp["payload"] + (12 if self.found.timestamps else 0),
-            "congestion": VARIANTS[tcp["options"]["variant"]][0],
+            "congestion": congestion,
             "max_rate": tcp["max_rate"],
             "stop": one["stop"],
             "host": source,

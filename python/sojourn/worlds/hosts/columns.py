@@ -1,8 +1,9 @@
-"""The counters of the gateway and the hosts as the columns of a record.
+"""The counters of the network and the hosts as the columns of a record.
 
-The gateway measures the queue and every connection; the hosts measure when objects complete and how often
-retransmission timers expire. Values that neither measures are `UNKNOWN` (null in data frames): window cuts,
-time-outs of nginx's connections, and all time-outs on kernels older than 6.7.
+The network (the gateway, or the recorder of a kernel) measures the queue and every connection; the hosts
+measure when objects complete and how often retransmission timers expire. Values that neither measures are
+`UNKNOWN` (null in data frames): window cuts, time-outs of nginx's connections, and all time-outs on kernels
+older than 6.7.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any
 
 from sojourn.record import TYPES, UNKNOWN, numbers
 from sojourn.spec.plan import BACKWARD, FORWARD
-from sojourn.worlds.real.counters import over
-from sojourn.worlds.real.testbed import PORT, Layout, Tuple5
+from sojourn.worlds.hosts.counters import over
+from sojourn.worlds.hosts.testbed import PORT, Layout, Tuple5
 
 #: Prefixes of the stored counters of a namespace.
 KEPT = ("Tcp", "Udp", "Ip")
@@ -35,22 +36,23 @@ Rows = dict[tuple[int, int], dict[str, int]]
 _KINDS = {"I": "<u4", "Q": "<u8", "B": "u1"}
 
 
-def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str, Any]:
+def columns(found: Layout, network: Mapping[str, Any], hosts: Hosts) -> dict[str, Any]:
     """Return the columns of a run.
 
     Parameters
     ----------
     found : Layout
         The layout of the run.
-    gateway : mapping
-        Its record, with ``ends``: the 5-tuple of each of its flows.
+    network : mapping
+        Its record, with ``ends``, the 5-tuple of each of its flows, and ``counters``, the rows that it adds
+        to those of the hosts.
     hosts : mapping
         The results of each namespace.
     """
     rows = _rows(found)
     known = {**found.tuples, **_sessions(hosts)}
-    table = {name: numbers(gateway["flows"][name], code) for name, code in TYPES["flows"].items()}
-    for i, ends in enumerate(gateway["ends"]):
+    table = {name: numbers(network["flows"][name], code) for name, code in TYPES["flows"].items()}
+    for i, ends in enumerate(network["ends"]):
         row = rows.get(known.get(tuple(ends), (-1, -1)))
         if row is not None:
             for name in SUMS:
@@ -64,19 +66,19 @@ def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str
     several = found.dumbbell["reverse_queue"] is not None
     kept = slice(None if several else 1)
     return {
-        "window": gateway["window"],
-        "events": gateway["events"],
+        "window": network["window"],
+        "events": network["events"],
         "queues": [
             {**queue, "name": name}
-            for queue, name in zip(gateway["queues"], (FORWARD, BACKWARD), strict=True)
+            for queue, name in zip(network["queues"], (FORWARD, BACKWARD), strict=True)
         ][kept],
-        "series": {**gateway["series"], "queues": gateway["series"]["queues"][kept]},
-        "drops": gateway["drops"] if found.plan["trace"]["drops"] else dict.fromkeys(TYPES["drops"], b""),
+        "series": {**network["series"], "queues": network["series"]["queues"][kept]},
+        "drops": network["drops"] if found.plan["trace"]["drops"] else dict.fromkeys(TYPES["drops"], b""),
         "cwnd": dict.fromkeys(TYPES["cwnd"], b""),
         "flows": packed(rows.values(), "flows"),
         "objects": packed(objects, "objects"),
         "pages": packed(pages, "pages"),
-        "lateness": gateway["lateness"],
+        **({"lateness": network["lateness"]} if "lateness" in network else {}),
         "hosts": {
             **{
                 f"{side}{number}": {
@@ -86,11 +88,7 @@ def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str
                 for (side, number), one in sorted(hosts.items())
             },
             **_sockets(found, hosts),
-            "gateway": {
-                **gateway["tally"],
-                "kernel_drops": sum(gateway["kernel_drops"].values()),
-                "standstill_ns": gateway["standstill_ns"],
-            },
+            **network["counters"],
         },
     }
 

@@ -1,14 +1,14 @@
-"""Checks which scenarios real hosts can run; others are rejected before anything starts."""
+"""Checks which scenarios Linux hosts can run; others are rejected before anything starts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 
 from sojourn.errors import InputError
 from sojourn.spec.plan import is_tcp
 from sojourn.spec.scenario import Scenario
-from sojourn.worlds.real.kernel import HEADERS, LEAST_SEGMENT, OPTIONS, VARIANTS, controls_here, tcps
+from sojourn.worlds.hosts.kernel import HEADERS, LEAST_SEGMENT, OPTIONS, VARIANTS, tcps
 
 KINDS = ("tcp", "tcp-short", "web", "udp-cbr")
 MOST_SOURCES = 16000
@@ -16,8 +16,17 @@ MOST_SOURCES = 16000
 Refuse = Callable[[str, str, str], NoReturn]
 
 
-def check(scenario: Scenario) -> None:
-    """Reject a scenario that real hosts cannot run.
+def check(scenario: Scenario, available: Collection[str], world: str) -> None:
+    """Reject a scenario that Linux hosts cannot run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    available : collection of str
+        Congestion controls of the kernel.
+    world : str
+        For messages: ``the real world``.
 
     Raises
     ------
@@ -26,7 +35,7 @@ def check(scenario: Scenario) -> None:
     """
 
     def refuse(key: str, problem: str, allowed: str) -> NoReturn:
-        raise InputError(f"{scenario.where}: {key}", f"{problem} in the real world", allowed)
+        raise InputError(f"{scenario.where}: {key}", f"{problem} in {world}", allowed)
 
     if scenario.dumbbell is None:
         refuse("link", "is not possible", "[dumbbell]")
@@ -69,8 +78,8 @@ def check(scenario: Scenario) -> None:
         if tcp.get("payloads") is not None:
             refuse(f"{place}.payload", f"= {one.payload!r} is not possible", "one size")  # type: ignore[union-attr]
         variant = tcp["options"]["variant"]
-        if variant not in VARIANTS or VARIANTS[variant][0] not in controls_here():
-            known = [name for name, (control, _) in VARIANTS.items() if control in controls_here()]
+        if variant not in VARIANTS or VARIANTS[variant][0] not in available:
+            known = [name for name, (control, _) in VARIANTS.items() if control in available]
             refuse(f"{place}.variant", f"= {variant!r} is not possible on this kernel", ", ".join(known))
         options = tcp["options"]
         if one.kind == "web" and web.setdefault("variant", variant) != variant:

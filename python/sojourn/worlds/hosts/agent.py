@@ -1,4 +1,4 @@
-"""``python -m sojourn.worlds.real.agent``: generates the traffic of one network namespace.
+"""``python -m sojourn.worlds.hosts.agent``: generates the traffic of one network namespace.
 
 The agent reads its job from stdin, one line of JSON (see ``jobs.py``), configures the namespace's TCP, opens
 sinks and servers and answers with a line. The next line on stdin is the start time; at the end the agent
@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.record import UNFINISHED
-from sojourn.worlds.real import counters
-from sojourn.worlds.real.faults import BrokenTestbed, Faults
-from sojourn.worlds.real.loop import READ, Loop
-from sojourn.worlds.real.namespace import die_with_parent
-from sojourn.worlds.real.senders import Datagrams, Sender, Sink, raise_limits
-from sojourn.worlds.real.web import Browsers, Server
+from sojourn.worlds.hosts import counters
+from sojourn.worlds.hosts.faults import BrokenTestbed, Faults
+from sojourn.worlds.hosts.loop import READ, Loop
+from sojourn.worlds.hosts.namespace import die_with_parent
+from sojourn.worlds.hosts.senders import Datagrams, Sender, Sink, raise_limits
+from sojourn.worlds.hosts.web import Browsers, Server
 
 PR_SET_TIMERSLACK = 29
 #: Interval at which an agent checks for stalls, and the lateness that counts as one, ns.
@@ -155,7 +155,7 @@ def work(job: dict[str, Any]) -> None:
     agent = Agent(job)
     try:
         if agent.server is not None:
-            _await(agent.server, agent.job["nginx"][0])
+            await_server(agent.server, agent.job["nginx"][0])
         print("ready", flush=True)
         line = sys.stdin.readline()
         if not line:
@@ -166,7 +166,14 @@ def work(job: dict[str, Any]) -> None:
         agent.close()
 
 
-def _await(server: Server, port: int) -> None:
+def await_server(server: Server, port: int) -> None:
+    """Wait until a server accepts connections.
+
+    Raises
+    ------
+    BrokenTestbed
+        If it ends, or does not answer.
+    """
     for _ in range(SERVER_ATTEMPTS):
         if server.ready(port):
             return

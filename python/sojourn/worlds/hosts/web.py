@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.record import UNFINISHED
-from sojourn.worlds.real import random_streams
-from sojourn.worlds.real.faults import BrokenTestbed, Faults, how_ended
-from sojourn.worlds.real.loop import READ, WRITE, Loop
-from sojourn.worlds.real.mounts import enter_unnamed_folder
-from sojourn.worlds.real.namespace import die_with_parent
-from sojourn.worlds.real.senders import abort, client
+from sojourn.worlds.hosts import random_streams
+from sojourn.worlds.hosts.faults import BrokenTestbed, Faults, how_ended
+from sojourn.worlds.hosts.loop import READ, WRITE, Loop
+from sojourn.worlds.hosts.mounts import enter_unnamed_folder
+from sojourn.worlds.hosts.namespace import die_with_parent
+from sojourn.worlds.hosts.senders import abort, client
 
 #: Size of the sparse file.
 LARGEST = 8 << 30

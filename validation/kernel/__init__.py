@@ -1,0 +1,1 @@
+"""The simulator compared with the Linux kernel in virtual time, cell by cell."""
