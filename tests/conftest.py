@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 import sojourn
+from sojourn.worlds.kernel.machine import installed
 from support import SMALL, Cli
 
 # The same examples in every run, so that failures are reproducible. `--hypothesis-seed` tries others.
@@ -26,15 +27,10 @@ IN_CI = os.environ.get("CI") == "true"
 REAL = {"places", "namespaces"}
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that leaves out the tests of the world `kernel`."""
-    parser.addoption("--no-kernel", action="store_true", help="leave out the tests that need `make kernel`")
-
-
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests with real packets, which share a worker; those with a module fixture share one, too."""
-    if config.getoption("--no-kernel"):
+    if installed() is None and os.environ.get("KERNEL") != "yes":  # `make kernel` is optional
         items[:] = [one for one in items if not _needs_kernel(one)]
     for item in items:
         if not isinstance(item, pytest.Function):
@@ -156,8 +152,6 @@ def namespaces(_awake: None) -> None:
 @pytest.fixture
 def kernel() -> None:
     """Skip if `make kernel` was not run, or a program of the hosts is missing, with the reason."""
-    from sojourn.worlds.kernel.machine import installed
-
     if installed() is None:
         pytest.skip("there is no kernel; `make kernel` builds it")
     for name in ("ip", "tc"):
