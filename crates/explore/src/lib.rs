@@ -1,6 +1,6 @@
 //! One run in the form that the live page draws: [`view`] simulates a plan and returns JSON.
 //!
-//! The page calls it as a WebAssembly module ([`exports`]), the local server as a function of the native
+//! The page calls it as a WebAssembly module (`exports`), the local server as a function of the native
 //! core. Both return the same bytes, and `digest` covers the whole record, not only what is drawn.
 
 #[cfg(target_arch = "wasm32")]
