@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import InputError, RunFailed, SojournError
+from sojourn.terminal import show
 
 #: Debian's package with the source.
 PACKAGE = "linux-source-6.1"
@@ -231,7 +232,7 @@ def _output(command: Sequence[str]) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"make kernel: {text}", file=sys.stderr, flush=True)
+    show(f"make kernel: {text}", sys.stderr)
 
 
 def main() -> int:
@@ -239,11 +240,11 @@ def main() -> int:
     try:
         result = build()
     except SojournError as error:
-        print(error, file=sys.stderr)
+        show(str(error), sys.stderr)
         return error.exit_code
     described = json.loads((result / "build.json").read_text(encoding="utf-8"))
     without = f"; it lacks {', '.join(described['missing'])}" if described["missing"] else ""
-    print(f"Linux {described['version']} with HZ = {described['hz']} is in {result}{without}")
+    show(f"Linux {described['version']} with HZ = {described['hz']} is in {result}{without}")
     return 0
 
 
