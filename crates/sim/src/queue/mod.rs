@@ -128,11 +128,12 @@ impl Backend {
         }
     }
 
+    #[inline(always)]
     fn next_timer(&self) -> Option<Time> {
         match self {
             Backend::Fifo(fifo) => fifo.aqm().next_timer(),
             Backend::Classful(classful) => classful.scheduler().next_timer(),
-            Backend::Observed(observed) => observed.queue.next_timer(),
+            Backend::Observed(observed) => observed.next_timer(),
         }
     }
 
@@ -144,11 +145,12 @@ impl Backend {
         }
     }
 
+    #[inline(always)]
     fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
         match self {
             Backend::Fifo(fifo) => fifo.aqm().probe(field),
             Backend::Classful(classful) => classful.scheduler().probe(field),
-            Backend::Observed(observed) => observed.queue.probe(field),
+            Backend::Observed(observed) => observed.probe(field),
         }
     }
 }

@@ -47,6 +47,18 @@ impl Observed {
 
     #[cold]
     #[inline(never)]
+    pub(super) fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
+        self.queue.probe(field);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn next_timer(&self) -> Option<Time> {
+        self.queue.next_timer()
+    }
+
+    #[cold]
+    #[inline(never)]
     pub(super) fn backlog(&self) -> (u32, u64) {
         self.queue.backlog()
     }
