@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 from sojourn import files
 from sojourn.errors import InputError
+from sojourn.files import scratch
 from sojourn.runner import layout
 from sojourn.runner.check import check
 from sojourn.runner.code import missing_permission
@@ -58,8 +58,8 @@ def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Es
     if missing_permission(points) is not None:
         return Estimate(len(points), finished, None, None, memory)
     check(points)
-    with tempfile.TemporaryDirectory() as folder:
-        trial = _trial(plan, Path(folder))
+    with scratch.folder() as folder:
+        trial = _trial(plan, folder)
     left = len(points) - finished
     seconds = trial.start + trial.seconds * left / workers if left else 0.0
     return Estimate(len(points), finished, seconds, _bytes(plan, trial, left, seconds), memory)

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 from sojourn import _core
 from sojourn.algorithms.tc import accepted, supported
 from sojourn.errors import InputError, RunFailed
+from sojourn.files import scratch
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
@@ -150,16 +150,16 @@ class Run:
 
     def __init__(self, found: Layout) -> None:
         self.found, self.cpu_seconds = found, 0.0
-        self._stack = contextlib.ExitStack()
-        self.folder = Path(tempfile.mkdtemp(prefix="sojourn-kernel-"))
-        self._stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
-        self._put("job.json", job(found))
-        program = shutil.which("nginx", path=PROGRAMS)
-        for (side, number), one in found.jobs.items():
-            self._put(f"{side}{number}.job", {**one, "program": program})
-        memory = MEMORY + MEMORY_PER_HOST * len(found.hosts)
-        self._machine = Machine(self.folder, found.seed, memory)
-        self._stack.callback(self._machine.close)
+        with contextlib.ExitStack() as stack:
+            self.folder = stack.enter_context(scratch.folder())
+            self._put("job.json", job(found))
+            program = shutil.which("nginx", path=PROGRAMS)
+            for (side, number), one in found.jobs.items():
+                self._put(f"{side}{number}.job", {**one, "program": program})
+            memory = MEMORY + MEMORY_PER_HOST * len(found.hosts)
+            self._machine = Machine(self.folder, found.seed, memory)
+            stack.callback(self._machine.close)
+            self._stack = stack.pop_all()
 
     def _put(self, name: str, content: dict[str, Any]) -> None:
         (self.folder / name).write_text(json.dumps(content), encoding="utf-8")
