@@ -51,9 +51,11 @@ def ended(code: str, *words: object) -> int:
 
 
 def test_a_folder_ends_with_its_block(temporary: Path) -> None:
-    with pytest.raises(KeyError), scratch.folder() as folder:
+    with scratch.folder() as folder:
         assert folder.parent == temporary
         (folder / "file").touch()
+    assert not folder.exists()
+    with pytest.raises(KeyError), scratch.folder():
         raise KeyError
     assert not list(temporary.iterdir())
 

@@ -107,7 +107,7 @@ class Scenario(ScenarioFields):
 
     def to_toml(self) -> str:
         """Return the scenario with all defaults as TOML; parsing it gives an equal scenario."""
-        return dumps(_without_empty(self.model_dump(by_alias=True, exclude_none=True)))
+        return dumps(_written(self))
 
     def with_(self, **changes: Any) -> Scenario:
         """Return a validated copy with some top-level keys changed.
@@ -145,17 +145,27 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
-    """Remove empty tables and lists, which are equivalent to missing ones."""
+def _written(one: BaseModel) -> dict[str, Any]:
+    """Return a table without empty tables and lists that are the default anyway.
+
+    Others have a meaning: a traffic's ``access = {}`` replaces the access links of the dumbbell.
+    """
     kept = {}
-    for key, value in table.items():
-        if isinstance(value, dict):
-            value = _without_empty(value)
-        elif isinstance(value, list):
-            value = [_without_empty(one) if isinstance(one, dict) else one for one in value]
-        if value not in ({}, []):
-            kept[key] = value
+    for name, field in type(one).model_fields.items():
+        value = getattr(one, name)
+        written = _without_defaults(value)
+        is_default = written in ({}, []) and value == field.get_default(call_default_factory=True)
+        if written is not None and not is_default:
+            kept[field.alias or name] = written
     return kept
+
+
+def _without_defaults(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return _written(value)
+    if isinstance(value, list):
+        return [_without_defaults(each) for each in value]
+    return value
 
 
 def load(path: str | PathLike[str]) -> Scenario:

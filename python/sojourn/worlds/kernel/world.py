@@ -13,7 +13,6 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from sojourn import _core
