@@ -19,6 +19,7 @@ from sojourn.metrics import load as load_own
 from sojourn.metrics.diagnostics import sentence, settled, unsettled
 from sojourn.record import Record, array
 from sojourn.runner.archive import Archive
+from sojourn.runner.code import warn_of_changes
 from sojourn.runner.execute import Outcome
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario, load
@@ -108,13 +109,14 @@ class Results:
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
         remember(manifest.get("code"))
+        changes = warn_of_changes(manifest.get("code"))
         scenario = load(folder / "scenario.toml")
         archive = Archive(folder)
         outcomes = []
         for run_id in wanted:
             stored = archive.read(run_id)
             if stored is not None:
-                point = Point(scenario, stored.spec, stored.seed, stored.world)
+                point = Point(scenario, stored.spec, stored.seed, stored.world, run_id)
                 outcomes.append(Outcome(point, stored.metrics, stored.record, False))
         if len(outcomes) < len(wanted) or manifest.get("status") != "complete":
             raise InputError(
@@ -122,7 +124,8 @@ class Results:
                 f"is not complete: {len(outcomes)} of {len(wanted)} runs are done",
                 f"finish it with: {manifest.get('command', 'the command that made it')}",
             )
-        return cls(scenario, manifest["aqms"], outcomes, manifest.get("warnings", ()), folder, manifest)
+        warnings = [*manifest.get("warnings", ()), *changes]
+        return cls(scenario, manifest["aqms"], outcomes, warnings, folder, manifest)
 
     def joined(self, more: Results) -> Results:
         """Return these results with `more` seeds of the same algorithms; in memory only."""

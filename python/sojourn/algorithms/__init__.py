@@ -9,19 +9,32 @@ from sojourn.algorithms.base import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, A
 from sojourn.algorithms.exports import exported
 from sojourn.algorithms.loader import (
     adopt,
+    code_of,
     describe,
     digests,
     find,
     function_of,
+    identified_by,
     look,
     names_in,
     remember,
+    renew,
+    replaced,
     shipped,
     spec_of,
     within_load,
 )
 from sojourn.algorithms.param import Param
-from sojourn.algorithms.permission import REMEDY, may_execute, permit, permit_all, permitting
+from sojourn.algorithms.permission import (
+    REMEDY,
+    every_file_is_permitted,
+    is_permitted,
+    may_execute,
+    permit,
+    permit_all,
+    permitting,
+)
+from sojourn.algorithms.sources import Code, Part, collect, read_source, version_of
 
 __all__ = [
     "CE",
@@ -33,22 +46,33 @@ __all__ = [
     "PASS",
     "REMEDY",
     "Aqm",
+    "Code",
     "Param",
+    "Part",
     "adopt",
+    "code_of",
+    "collect",
     "describe",
     "digests",
     "drop_both",
+    "every_file_is_permitted",
     "exported",
     "find",
     "function_of",
+    "identified_by",
+    "is_permitted",
     "look",
     "may_execute",
     "names_in",
     "permit",
     "permit_all",
     "permitting",
+    "read_source",
     "remember",
+    "renew",
+    "replaced",
     "shipped",
     "spec_of",
+    "version_of",
     "within_load",
 ]

@@ -5,7 +5,8 @@ The meaning and the order of the calls are those of ``crates/aqm/src/aqm.rs``. T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from sojourn import _core
@@ -47,6 +48,11 @@ class Aqm:
     exports : mapping
         State to be stored with the results at the end of a run, read by `Results.exports`: name of an
         attribute to meaning. Numbers, text, lists and dicts of them, and arrays of numpy.
+    files : list of str
+        Data files that the algorithm reads, relative to the folder of its file; `file` returns their paths.
+        They are stored with the results, and part of the identity of a run.
+    environment : list of str
+        Environment variables that it reads; their values are stored, too.
     title, source : str
         For tables: a name (else the first line of the docstring) and the source of the algorithm.
     ecn : bool
@@ -68,6 +74,8 @@ class Aqm:
 
     probes: ClassVar[Mapping[str, str | tuple[str, str]]] = {}
     exports: ClassVar[Mapping[str, str]] = {}
+    files: ClassVar[Sequence[str]] = ()
+    environment: ClassVar[Sequence[str]] = ()
     title: ClassVar[str] = ""
     source: ClassVar[str] = ""
 
@@ -76,6 +84,8 @@ class Aqm:
 
     #: Registers a class and returns its name in specs; set by `loader`.
     _name_of: ClassVar[Callable[[type[Aqm]], str]]
+    #: Paths of the data files, by their names in `files`; set by `loader`.
+    _files: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, **parameters: object) -> None:
         self._spec = aqm(type(self)._name_of(type(self)), **parameters)
@@ -84,6 +94,13 @@ class Aqm:
     def spec(self) -> Spec:
         """The canonical spec of an object that was made with parameters."""
         return self._spec
+
+    @classmethod
+    def file(cls, name: str) -> Path:
+        """Return the path of a data file in `files`; when stored runs are repeated, that of its copy."""
+        if name not in cls.files:
+            raise ValueError(f"{name!r} is not in {cls.__name__}.files")
+        return Path(cls._files[name])
 
     def start(self) -> None:
         """Set up the state of a run; parameters, `ecn` and `link` are set. ValueError rejects them."""

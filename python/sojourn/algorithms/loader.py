@@ -10,53 +10,78 @@ the name ``python:Class`` and can run in this process only.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import inspect
 import json
 import os
 import re
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from sojourn import _core
-from sojourn.algorithms.base import HANDLERS, Aqm
-from sojourn.algorithms.description import facts, stand_in
-from sojourn.algorithms.param import Param
+from sojourn.algorithms import shared_state
+from sojourn.algorithms.base import Aqm
+from sojourn.algorithms.description import described, facts, refusal, stand_in
 from sojourn.algorithms.permission import REMEDY, is_permitted, permit
+from sojourn.algorithms.sources import Code, collect, identity_of, read_source, variables_of
 from sojourn.errors import InputError, from_core
-from sojourn.files.untrusted import MOST_CODE, read_bytes, reason
+from sojourn.files.untrusted import reason
 from sojourn.spec.aqm_spec import Spec, canonical, short_path
 
 HERE = "python"
 #: The form of a metric in a file.
 FUNCTION = "def NAME(record): ..., in a Python file"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
-#: The number of arguments of an `on_timer` that takes no random numbers.
-WITHOUT_RANDOM = 2
-#: Attributes that the simulator sets, and parameters of the queue.
-RESERVED = ("ecn", "link", "limit", "overflow")
-
-Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Own:
-    """A registered class: its `source` is None if it is in no file."""
+    """A registered class.
+
+    Attributes
+    ----------
+    name : str
+        Its name in specs.
+    cls : type
+        The class.
+    code : Code
+        Its files and environment.
+    stamp : tuple or None
+        The stamp of the code when it was read; None if the files are not looked at again.
+    modules : tuple of module
+        The module of the file, and the local modules that it imported.
+    before : mapping
+        The state that its runs share, as it was after loading (`shared_state`).
+    generators : mapping
+        The states of the shared generators of random numbers then.
+    """
 
     name: str
     cls: type[Aqm]
-    source: bytes | None
-    sha256: str
-    stamp: Stamp | None
+    code: Code
+    stamp: tuple[Any, ...] | None
+    modules: tuple[types.ModuleType, ...] = ()
+    before: Mapping[str, str] = field(default_factory=dict)
+    generators: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_file(self) -> bool:
+        """Whether the class is in a file, so that another process can load it."""
+        return bool(self.code.path)
 
 
 _known: dict[str, Own] = {}
 #: Descriptions of classes in manifests: see `remember`.
 _remembered: dict[str, Mapping[str, Any]] = {}
+#: Identities of classes that a manifest states: see `identified_by`.
+_stated: ContextVar[Mapping[str, str]] = ContextVar("stated", default={})  # noqa: B039 - never changed
 _loading = 0
 
 
@@ -79,22 +104,21 @@ def find(name: str) -> Own:
     path = _file_of(name)
     permitted = is_permitted(path)
     if known is None and not permitted:
-        raise _refusal(name, "names Python code", REMEDY)
+        raise refusal(name, "names Python code", REMEDY)
+    if known is not None and known.code.stamp == known.stamp:
+        return known
     try:
-        status = Path(path).stat()
-        stamp = status.st_mtime_ns, status.st_size
-        if known is not None and known.stamp == stamp:
-            return known
-        source = read_bytes(path, MOST_CODE)
+        source = read_source(path)
     except (OSError, ValueError) as error:
-        raise _refusal(path, f"cannot be read: {reason(error)}", FORM) from None
+        raise refusal(path, f"cannot be read: {reason(error)}", FORM) from None
     except InputError as error:
-        raise _refusal(path, error.problem, error.allowed) from None
-    if known is not None and known.source == source:
+        raise refusal(path, error.problem, error.allowed) from None
+    if known is not None and (same := _collected(name, source, known.cls)).identity == known.code.identity:
+        _known[name] = replace(known, stamp=same.stamp)
         return known
     if not permitted:
-        raise _refusal(name, "names Python code that has changed since it was permitted", REMEDY)
-    return _take(name, source, stamp)
+        raise refusal(name, "names Python code that has changed since it was permitted", REMEDY)
+    return _take(name, source)
 
 
 def look(name: str) -> Literal["loaded", "described", "named"]:
@@ -121,25 +145,18 @@ def look(name: str) -> Literal["loaded", "described", "named"]:
 def _file_of(name: str) -> str:
     path, _, cls = name.rpartition(":")
     if not path.endswith(".py") or not cls.isidentifier():
-        raise _refusal(name, "is not an algorithm", FORM)
+        raise refusal(name, "is not an algorithm", FORM)
     return path
 
 
 def _is_current(known: Own, path: str) -> bool:
-    """Return whether the file of a loaded class is unchanged."""
+    """Return whether the files and the environment of a loaded class are unchanged."""
+    if known.code.stamp == known.stamp:
+        return True
     try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
+        return _collected(known.name, read_source(path), known.cls).identity == known.code.identity
+    except (OSError, ValueError, InputError, _core.SpecError):
         return False
-    return known.stamp == (status.st_mtime_ns, status.st_size) or known.sha256 == _sha256(path)
-
-
-def _sha256(path: str) -> str:
-    """Return the hash of a file, empty if it cannot be read."""
-    try:
-        return hashlib.sha256(read_bytes(path, MOST_CODE)).hexdigest()
-    except (OSError, ValueError, InputError):
-        return ""
 
 
 def remember(code: object) -> None:
@@ -161,8 +178,13 @@ def remember(code: object) -> None:
 
 
 def describe(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return hash and description of classes, for a manifest."""
-    return {name: facts(sha256_of(name), _described(_known[name])) for name in names if name in _known}
+    """Return hashes, environment and description of classes, for a manifest."""
+    return {name: facts(code_of(name), described(name, _known[name].cls)) for name in names if name in _known}
+
+
+def code_of(name: str) -> Code:
+    """Return the files and the environment of a class that is loaded."""
+    return find(name).code
 
 
 def function_of(name: str) -> tuple[Callable[..., Any], str]:
@@ -177,8 +199,8 @@ def function_of(name: str) -> tuple[Callable[..., Any], str]:
     if not is_permitted(path):
         raise InputError(f"metric {name!r}", "names Python code", REMEDY)
     try:
-        source = read_bytes(path, MOST_CODE)
-        module = _execute(path, source)
+        code = collect(path, read_source(path))
+        module, _ = _execute(path, code)
     except (OSError, ValueError) as error:
         raise InputError(path, f"cannot be read: {reason(error)}", FUNCTION) from None
     except _core.SpecError as error:
@@ -188,17 +210,106 @@ def function_of(name: str) -> tuple[Callable[..., Any], str]:
         there = [key for key, value in vars(module).items() if inspect.isfunction(value)]
         near = _core.nearest(wanted, there)
         raise InputError(path, f"has no function {wanted!r}", ", ".join(there) or FUNCTION, near)
-    return function, hashlib.sha256(source).hexdigest()
+    return function, code.sha256
 
 
-def adopt(name: str, source: bytes) -> None:
-    """Register `name` from this `source`, even if its file has changed."""
-    _take(name, source, None)
+def adopt(name: str, code: Code) -> None:
+    """Register `name` from this code, even if its file has changed.
+
+    Raises
+    ------
+    InputError
+        If its modules or data files on this machine differ from the code.
+    """
+    if changed := code.changed():
+        raise InputError(name, f"cannot be run: {', '.join(changed)} changed since the study began")
+    cls, modules = _loaded(name, code)
+    _register(name, cls, code, None, modules)
 
 
-def _take(name: str, source: bytes, stamp: Stamp | None) -> Own:
+@contextlib.contextmanager
+def replaced(codes: Mapping[str, Code]) -> Iterator[None]:
+    """Use these versions of classes within the block, not those in their files."""
+    before = {name: _known.get(name) for name in codes}
+    variables = {
+        key: code.environment[f"${key}"] for code in codes.values() for key in variables_of(code.environment)
+    }
+    environment = {key: os.environ.get(key) for key in variables}
+    os.environ.update(variables)
+    try:
+        for name, code in codes.items():
+            adopt(name, code)
+        yield
+    finally:
+        for key, value in environment.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+        for name, own in before.items():
+            if own is None:
+                _known.pop(name, None)
+            else:
+                _known[name] = own
+                _core.register(own.name, own.cls, described(own.name, own.cls))
+
+
+def renew(names: Iterable[str]) -> list[str]:
+    """Load classes again whose shared state a run has changed; return one sentence for each.
+
+    So the next run in this process begins as the first one did. A class that is in no file cannot be loaded
+    again.
+    """
+    found = []
+    for own in [_known[name] for name in names if name in _known]:
+        now = shared_state.snapshot(own.modules)
+        changed = [name for name in now if own.before.get(name) != now[name]]
+        changed += [name for name in own.before if name not in now]
+        if not changed:
+            continue
+        what = f"{own.name}: a run changed {', '.join(sorted(changed))}, which all runs of a process share"
+        if own.has_file:
+            shared_state.restore(own.generators)
+            adopt(own.name, own.code)
+            found.append(f"{what}; it was reset after each run: keep state in self, and create it in start")
+        else:
+            _known[own.name] = replace(own, before=now)
+            found.append(
+                f"{what}, so results depend on the runs before: keep state in self, and create it in start"
+            )
+    return found
+
+
+def _take(name: str, source: bytes) -> Own:
+    """Load a class from its file, and register it."""
+    path, _, _ = name.rpartition(":")
+    cls, modules = _loaded(name, collect(path, source))
+    code = _collected(name, source, cls)
+    return _register(name, cls, code, code.stamp, modules)
+
+
+def _collected(name: str, source: bytes, cls: type[Aqm]) -> Code:
+    """Return the files of a class with the data files that it declares."""
+    path, _, _ = name.rpartition(":")
+    return collect(path, source, *_declared(name, cls))
+
+
+def _declared(name: str, cls: type[Aqm]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the data files and the environment variables that a class declares."""
+    found = []
+    for word in ("files", "environment"):
+        value = getattr(cls, word)
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+            raise refusal(f"{name}.{word}", f"= {value!r} is not a list of names", f'{word} = ["NAME"]')
+        found.append(value)
+    return found[0], found[1]
+
+
+def _loaded(name: str, code: Code) -> tuple[type[Aqm], tuple[types.ModuleType, ...]]:
+    """Execute the file of a class; return the class, and the modules that belong to it."""
     path, _, wanted = name.rpartition(":")
-    module = _execute(path, source)
+    source = next(iter(code.parts.values()))
+    module, local = _execute(source.path or path, code)
     cls = vars(module).get(wanted)
     if not isinstance(cls, type):
         there = [
@@ -207,46 +318,64 @@ def _take(name: str, source: bytes, stamp: Stamp | None) -> Own:
             if isinstance(value, type) and issubclass(value, Aqm) and value is not Aqm
         ]
         problem = f"has no class {wanted!r}"
-        raise _refusal(path, problem, ", ".join(there) or "a subclass of sojourn.Aqm", wanted, there)
+        raise refusal(path, problem, ", ".join(there) or "a subclass of sojourn.Aqm", wanted, there)
     if not issubclass(cls, Aqm):
-        raise _refusal(name, "is not an algorithm", "a subclass of sojourn.Aqm")
-    return _register(Own(name, cls, source, hashlib.sha256(source).hexdigest(), stamp))
+        raise refusal(name, "is not an algorithm", "a subclass of sojourn.Aqm")
+    return cls, (module, *local)
 
 
-def _register(own: Own) -> Own:
-    described = _described(own)
+def _register(
+    name: str,
+    cls: type[Aqm],
+    code: Code,
+    stamp: tuple[Any, ...] | None,
+    modules: Sequence[types.ModuleType],
+) -> Own:
+    cls._files = {part.name: part.path for part in code.parts.values() if part.kind == "data"}
+    generators = shared_state.generators()
+    own = Own(name, cls, code, stamp, tuple(modules), shared_state.snapshot(modules), generators)
+    description = described(own.name, own.cls)
     try:
-        _core.register(own.name, own.cls, described)
+        _core.register(own.name, own.cls, description)
     except _core.SpecError:
         raise
     except (TypeError, ValueError) as error:
-        raise _refusal(own.name, f"has a description that cannot be read: {error}") from None
+        raise refusal(own.name, f"has a description that cannot be read: {error}") from None
     _known[own.name] = own
     return own
 
 
-def _execute(path: str, source: bytes) -> types.ModuleType:
-    """Execute the file as a separate module; ``__name__`` is not ``__main__``."""
+def _execute(path: str, code: Code) -> tuple[types.ModuleType, list[types.ModuleType]]:
+    """Execute the file as a separate module; return it, and the local modules that it imported.
+
+    ``__name__`` is not ``__main__``. The local modules are imported from their files again, because they may
+    have changed, and another algorithm may have modules of the same names.
+    """
     global _loading
+    source = code.source
     module = types.ModuleType(
         "sojourn_own_" + hashlib.sha256(path.encode() + b"\0" + source).hexdigest()[:12]
     )
     module.__file__ = path
     folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - as in sys.path
+    aside = {name: sys.modules.pop(name) for name in code.modules if name in sys.modules}
+    importlib.invalidate_caches()
     sys.modules[module.__name__] = module
     sys.path.insert(0, folder)
     _loading += 1
     try:
         exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     except SyntaxError as error:
-        raise _refusal(path, f"cannot be loaded: line {error.lineno}: {error.msg}") from None
+        raise refusal(path, f"cannot be loaded: line {error.lineno}: {error.msg}") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code may raise anything
         line = _line(error, path)
-        raise _refusal(path, f"cannot be loaded: {line}{type(error).__name__}: {error}") from None
+        raise refusal(path, f"cannot be loaded: {line}{type(error).__name__}: {error}") from None
     finally:
         _loading -= 1
         sys.path.remove(folder)
-    return module
+        local = [sys.modules[name] for name in code.modules if name in sys.modules]
+        sys.modules.update(aside)
+    return module, local
 
 
 def _line(error: BaseException, path: str) -> str:
@@ -256,80 +385,6 @@ def _line(error: BaseException, path: str) -> str:
             found = f"line {frame.tb_lineno}: "
         frame = frame.tb_next
     return found
-
-
-def _described(own: Own) -> dict[str, Any]:
-    """Return the core's description of a class; raise if it is invalid."""
-    cls, name = own.cls, own.name
-    if cls.__init__ is not Aqm.__init__:
-        raise _refusal(
-            f"{name}.__init__", "would not be called in a run", "start(self) for the state of a run"
-        )
-    overridden = [word for word in HANDLERS if getattr(cls, word) is not getattr(Aqm, word)]
-    if cls.probes and "probe" not in overridden:
-        overridden.append("probe")
-    if not any(word.startswith("on_") for word in overridden):
-        raise _refusal(name, "has no handler", "one of " + ", ".join(HANDLERS))
-    for word in overridden:
-        if word != "on_timer" or not _takes(cls.on_timer, WITHOUT_RANDOM):
-            _check_arguments(f"{name}.{word}", getattr(cls, word), HANDLERS[word])
-    _check_arguments(f"{name}.start", cls.start, 0)
-    for word, other in (("next_timer", "on_timer"), ("on_timer", "next_timer")):
-        if word in overridden and other not in overridden:
-            raise _refusal(f"{name}.{word}", f"has no {other}", "both or none")
-    if "probe" in overridden and not cls.probes:
-        raise _refusal(f"{name}.probe", "has no names", 'probes = {"p": "what p means"}')
-    near = [word for word in vars(cls) if word.startswith("on_") and word not in HANDLERS]
-    for word in near:
-        raise _refusal(f"{name}.{word}", "is never called", ", ".join(HANDLERS), word, HANDLERS)
-    code = getattr(getattr(cls, overridden[0]), "__code__", None)
-    doc = inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ != Aqm.__doc__ else ""
-    return {
-        "title": cls.title or doc.partition("\n")[0].rstrip(".") or cls.__name__,
-        "source": cls.source or own.name.rpartition(":")[0],
-        "doc": doc,
-        "file": getattr(code, "co_filename", ""),
-        "overridden": overridden,
-        "params": [_checked(name, param).described() for param in _params(cls)],
-        "probes": [
-            (key, *(("", meaning) if isinstance(meaning, str) else meaning))
-            for key, meaning in cls.probes.items()
-        ],
-        "draws_in_timer": _takes(cls.on_timer, HANDLERS["on_timer"]),
-        "exports": list(cls.exports),
-    }
-
-
-def _check_arguments(place: str, handler: Any, count: int) -> None:
-    if not _takes(handler, count):
-        wanted = list(inspect.signature(getattr(Aqm, place.rpartition(".")[2])).parameters)
-        raise _refusal(place, "has other parameters than the handler", f"({', '.join(wanted)})")
-
-
-def _takes(handler: Any, count: int) -> bool:
-    """Return whether a handler takes `count` arguments besides the instance, as far as Python knows."""
-    try:
-        inspect.signature(handler).bind(*range(count + 1))
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True
-
-
-def _params(cls: type[Aqm]) -> Iterable[Param]:
-    found: dict[str, Param] = {}
-    for base in reversed(cls.__mro__):
-        found.update({key: value for key, value in vars(base).items() if isinstance(value, Param)})
-    return found.values()
-
-
-def _checked(name: str, param: Param) -> Param:
-    if not re.fullmatch(r"[a-z_][a-z0-9_]*", param.name) or param.name in RESERVED:
-        raise _refusal(
-            f"{name}.{param.name}", "cannot be the name of a parameter", "another word in snake_case"
-        )
-    return param
 
 
 def name_of(cls: type[Aqm]) -> str:
@@ -342,8 +397,16 @@ def name_of(cls: type[Aqm]) -> str:
         permit([name])  # the user has executed it
         return find(name).name
     content = _code(cls)
-    sha256 = hashlib.sha256(content).hexdigest() if content is not None else os.urandom(32).hex()
-    return _register(Own(f"{HERE}:{cls.__name__}", cls, None, sha256, None)).name
+    name = f"{HERE}:{cls.__name__}"
+    code = collect("", os.urandom(32) if content is None else content, *_declared(name, cls))
+    return _register(name, cls, code, None, [_only(cls)]).name
+
+
+def _only(cls: type[Aqm]) -> types.ModuleType:
+    """Return a module with nothing but a class: other variables of a notebook are not its state."""
+    found = types.ModuleType(cls.__module__)
+    found.__dict__[cls.__name__] = cls
+    return found
 
 
 def _file_name(cls: type[Aqm]) -> str | None:
@@ -395,35 +458,64 @@ def names_in(plan_json: str) -> list[str]:
     return sorted({name for text in found for name in _core.classes_in(json.loads(text))})
 
 
-def sha256_of(name: str) -> str:
-    """Return the hash of the code of a class, without executing it; empty if it is unknown."""
+def identity(name: str) -> str:
+    """Return the hash of the files and the environment of a class, without executing it.
+
+    That of a class that is not loaded is the one in a manifest (`remember`), or covers its file only.
+    """
+    if name in (stated := _stated.get()):
+        return stated[name]
     if look(name) == "loaded":
-        return _known[name].sha256
+        return _known[name].code.identity
     if name in _remembered:
-        return str(_remembered[name].get("sha256", ""))
-    return _sha256(_file_of(name))
+        return identity_in(_remembered[name])
+    try:
+        return collect(path := _file_of(name), read_source(path)).identity
+    except (OSError, ValueError, InputError):
+        return ""
 
 
-def digests(plan_json: str) -> list[str]:
-    """Return a hash of every class that a plan uses, since the result depends on it."""
-    return [f"{name} {sha256_of(name)[:16]}" for name in names_in(plan_json)]
+def identity_in(stated: Mapping[str, Any]) -> str:
+    """Return the identity of a class by its entry in a manifest."""
+    environment = stated.get("environment")
+    known = environment if isinstance(environment, Mapping) else {}
+    return identity_of(str(stated.get("sha256", "")), known)
 
 
-def shipped(names: Iterable[str]) -> list[tuple[str, bytes]] | None:
-    """Return the sources of classes, for another process; None if a class has no source."""
+@contextlib.contextmanager
+def identified_by(code: object) -> Iterator[None]:
+    """Identify classes within the block by what a manifest states, not by their files."""
+    found = {}
+    for name, one in code.items() if isinstance(code, Mapping) else ():
+        if isinstance(one, Mapping):
+            found[name] = identity_in(one)
+    outer = _stated.set(found)
+    try:
+        yield
+    finally:
+        _stated.reset(outer)
+
+
+def digests(plan_json: str, identities: Mapping[str, str] | None = None) -> list[str]:
+    """Return a hash of every class that a plan uses, since the result depends on it.
+
+    Parameters
+    ----------
+    plan_json : str
+        The plan.
+    identities : mapping, optional
+        Identities of its classes; those of the loaded classes if None.
+    """
+    return [
+        f"{name} {(identity(name) if identities is None else identities[name])[:16]}"
+        for name in names_in(plan_json)
+    ]
+
+
+def shipped(names: Iterable[str]) -> list[tuple[str, Code]] | None:
+    """Return the code of classes, for another process; None if a class is in no file."""
     found = [find(name) for name in names]
-    sources = [(own.name, own.source) for own in found if own.source is not None]
-    return sources if len(sources) == len(found) else None
-
-
-def _refusal(
-    key: str, problem: str, allowed: str = "", word: str = "", candidates: Iterable[str] = ()
-) -> _core.SpecError:
-    """Return the error that the core would raise for an invalid spec."""
-    error = _core.SpecError(" ".join(f"{key} {problem}".split()))
-    error.key, error.problem, error.allowed = key, problem, allowed
-    error.nearest = _core.nearest(word, list(candidates)) if word else None
-    return error
+    return [(own.name, own.code) for own in found] if all(own.has_file for own in found) else None
 
 
 Aqm._name_of = staticmethod(name_of)

@@ -54,6 +54,11 @@ def permitting(allow_code: bool) -> Iterator[None]:
         _permission.reset(outer)
 
 
+def every_file_is_permitted() -> bool:
+    """Return whether every file is permitted: by ``--allow-code``, or ``allow_code=True``."""
+    return _permission.get().every
+
+
 def is_permitted(path: str) -> bool:
     """Return whether a file may be executed."""
     now = _permission.get()

@@ -43,6 +43,7 @@ COMMANDS = {
     "report": ("report", "report"),
     "export": ("export_packets", "export"),
     "verify": ("verify", "verify"),
+    "rerun": ("rerun", "rerun"),
     "schema": ("schema", "schema"),
     "shell": ("shell", "shell"),
     "bench": ("bench", "bench"),

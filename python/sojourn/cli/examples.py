@@ -51,6 +51,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "sojourn export results/home-1234 packets.pcapng",
         "sojourn export results/home-1234 out.tr --aqm pie --seed 2 --most 10MB",
     ),
+    "rerun": ("sojourn rerun results/home-1234", "sojourn rerun results/mine --allow-code"),
     "verify": ("sojourn verify results/home-1234", "sojourn verify results/home-1234 --sample 5%"),
     "schema": ("sojourn schema", "sojourn schema > scenario.schema.json"),
     "shell": (

@@ -17,20 +17,22 @@ from sojourn.terminal import show
 if TYPE_CHECKING:
     from sojourn.worlds import Reduce
 
+#: The argument of commands that repeat runs.
+Runs = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR",
+        help="A folder of run, compare, sweep, tune or reproduce.",
+        show_default=False,
+        parser=path_of("DIR", "a folder of results"),
+    ),
+]
 #: Differences that are printed; ``--json`` has all.
 MOST = 20
 
 
 def verify(
-    directory: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR",
-            help="A folder of run, compare, sweep, tune or reproduce.",
-            show_default=False,
-            parser=path_of("DIR", "a folder of results"),
-        ),
-    ],
+    directory: Runs,
     sample: Annotated[
         str,
         typer.Option("--sample", metavar="SHARE|N", help="Runs to repeat: 5%, 100%, 20; 0 for none."),
@@ -48,21 +50,26 @@ def verify(
     """
     permit_code(allow_code)
     with resumable(), progress(f"verify {directory}") as move:
-        found = verify_directory(directory, sample, seed, workers, _measure(directory), move)
+        found = verify_directory(directory, sample, seed, workers, measure_of(directory), move)
     if json:
         print_json(found.to_json())
     else:
         for line in _lines(found):
             show(line)
-    for one in found.differences[:MOST]:
-        note(f"sojourn: {one}")
-    if len(found.differences) > MOST:
-        note(f"sojourn: {len(found.differences) - MOST} more differences are in --json")
+    note_differences(found)
     if found.differences:
         raise SystemExit(1)
 
 
-def _measure(directory: Path) -> Reduce | None:
+def note_differences(found: Verification) -> None:
+    """Print the first differences to standard error."""
+    for one in found.differences[:MOST]:
+        note(f"sojourn: {one}")
+    if len(found.differences) > MOST:
+        note(f"sojourn: {len(found.differences) - MOST} more differences are in --json")
+
+
+def measure_of(directory: Path) -> Reduce | None:
     """Return the function for the further metrics of the paper in a directory; None without a paper."""
     name = manifest_of(directory).get("paper")
     if name is None:
@@ -72,6 +79,12 @@ def _measure(directory: Path) -> Reduce | None:
     return find(str(name)).measure
 
 
+def code_lines(found: Verification) -> list[str]:
+    """Return one line for each class whose stored code was executed, and for other versions here."""
+    lines = [f"executed: {name}, SHA-256 {sha256}" for name, sha256 in found.code.items()]
+    return lines + [f"environment: {one}" for one in found.environment]
+
+
 def _lines(found: Verification) -> list[str]:
     lines = [
         f"hashes: {found.files} files and {found.rows} rows recomputed",
@@ -79,6 +92,7 @@ def _lines(found: Verification) -> list[str]:
     ]
     if found.unsealed:
         lines.append(f"without a hash: {found.unsealed} files, which cannot be verified")
+    lines += code_lines(found)
     lines += [f"not verifiable: {count} runs {reason}" for reason, count in found.skipped.items()]
     if found.id:
         lines.append(f"id: {found.id}")

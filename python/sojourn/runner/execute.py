@@ -22,6 +22,7 @@ from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
 from sojourn.runner.archive import Stored
 from sojourn.runner.check import check
+from sojourn.runner.code import keep
 from sojourn.runner.leases import LOOK_S, Lease, Leases, State
 from sojourn.runner.point import Point
 from sojourn.runner.store import Finished, Store
@@ -104,6 +105,8 @@ def execute(
         )
     wanted = list(points)
     check(wanted)
+    if store is not None:
+        keep(store.directory, wanted)
     missing: dict[str, list[Point]] = {}  # equal plans of several scenarios are one run
     for point in wanted:
         outcome = _recall(point, store, reduce) if store is not None else None

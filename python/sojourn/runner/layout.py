@@ -191,7 +191,15 @@ SCENARIO = File("scenario.toml", "TOML", "the scenario, for `sojourn run`")
 REPORT = File("report.html", "HTML", "the report")
 MANIFEST = File("manifest.json", "JSON", "versions, command, seeds, machine, status, id")
 LEASES = File("leases/*", "text", "runs that a process executes now; removed when they finish")
-COMMON = (RUNS, ROWS, FAILURES, LEASES, SCHEMA_FILE)
+CODE = (
+    File(
+        "code/*/code.json",
+        "JSON",
+        "one per class in Python: name, hashes of its files, versions of Python and packages",
+    ),
+    File("code/*/*", "text", "the files of the class: source, local modules, declared data files"),
+)
+COMMON = (RUNS, ROWS, FAILURES, LEASES, SCHEMA_FILE, *CODE)
 EXPERIMENT = (
     _text("experiment_id", "experiment of the paper"),
     _text("reading", "how an unclear point of the paper is read; empty: as assumed"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from sojourn import _core, worlds
@@ -29,12 +29,15 @@ class Point:
         Seed of all random numbers; with the same seed, every algorithm gets the same traffic.
     world : str
         The world that runs it: a key of `sojourn.worlds.REGISTRY`.
+    stored_id : str
+        Of a run that was read from a folder: its id there; otherwise empty.
     """
 
     scenario: Scenario
     spec: str
     seed: int
     world: str = worlds.DEFAULT
+    stored_id: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spec", Spec(self.spec))
@@ -50,11 +53,19 @@ class Point:
     @cached_property
     def run_id(self) -> str:
         """Hash of all inputs of a result: plan, spec, seed, world, versions, and algorithms in Python."""
-        parts: tuple[str, ...] = (self.plan_json, self.spec, str(self.seed), _core.CORE_VERSION)
-        parts += tuple(digests(self.plan_json))
-        if version := worlds.find(self.world).version():
-            parts += (self.world, version)
-        return digest(*parts)
+        return self.stored_id or run_id(
+            self.plan_json, self.spec, self.seed, self.world, digests(self.plan_json)
+        )
+
+
+def run_id(
+    plan_json: str, spec: str, seed: int, world: str, code: Sequence[str], core: str = _core.CORE_VERSION
+) -> str:
+    """Return the id of a run; `code` has the hashes of its algorithms in Python (`algorithms.digests`)."""
+    parts: tuple[str, ...] = (plan_json, spec, str(seed), core, *code)
+    if version := worlds.find(world).version():
+        parts += (world, version)
+    return digest(*parts)
 
 
 def digest(*parts: str, length: int = 16) -> str:

@@ -22,6 +22,7 @@ from sojourn.record import Record
 from sojourn.results import EVENTS, Results
 from sojourn.runner import layout
 from sojourn.runner.archive import Archive
+from sojourn.runner.code import stored, warn_of_changes
 from sojourn.runner.manifest import manifest_of
 from sojourn.runner.ownership import owner_of
 from sojourn.runner.sealed import Damaged, table
@@ -337,6 +338,7 @@ def open(directory: str | os.PathLike[str]) -> Folder:  # noqa: A001 - called as
     if owner is None:
         raise InputError(str(path), "is not a results folder: it has no manifest", *_instead(path))
     kind: Any = owner.kind
+    warn_of_changes(stored(path))
     return Folder(path, kind)
 
 

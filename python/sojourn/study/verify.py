@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+import platform
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,11 +20,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sojourn import _core, files, worlds
-from sojourn.algorithms import may_execute, names_in
+from sojourn.algorithms import Code, every_file_is_permitted, may_execute, names_in, version_of
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.metrics import metrics_version
 from sojourn.record.columns import RECORD_COLUMNS, trace_frames
 from sojourn.runner.archive import Archive, Stored
+from sojourn.runner.code import code_for, executing, kept
 from sojourn.runner.identity import ROWS, STATED, identifier, read_rows, row_hash
 from sojourn.runner.manifest import MANIFEST, manifest_of
 from sojourn.runner.point import Point
@@ -83,6 +85,10 @@ class Verification:
         Runs that can be repeated here.
     skipped : mapping of str to int
         Number of runs that cannot be repeated, by reason.
+    code : mapping of str to str
+        The stored code that was executed: class to SHA-256.
+    environment : list of str
+        How Python and packages here differ from those of the stored code.
     differences : list of Difference
         All differences.
     """
@@ -94,6 +100,8 @@ class Verification:
     repeated: int = 0
     eligible: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    code: dict[str, str] = field(default_factory=dict)
+    environment: list[str] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -211,14 +219,22 @@ def verify(
     found.eligible = len(jobs)
     jobs.sort(key=lambda job: hashlib.sha256(f"{seed} {job[1].run_id}".encode()).digest())
     chosen = jobs[: wanted.of(len(jobs))]
-    for world in dict.fromkeys(stored.world for _, stored, _ in chosen):
-        group = [job for job in chosen if job[1].world == world]
-        for owner, stored, made in _repeat(world, group, measure, workers, progress, found, len(chosen)):
-            found.differences += _compare(owner, stored, made, measure, found)
+    groups: dict[Any, list[Job]] = {}
+    for job in chosen:
+        versions = tuple(sorted((name, code.identity) for name, code in job[3].items()))
+        groups.setdefault((job[1].world, versions), []).append(job)
+    for (world, _), group in groups.items():
+        codes = group[0][3]
+        found.code |= {name: code.sha256 for name, code in codes.items()}
+        found.environment += [one for one in differences_here(codes) if one not in found.environment]
+        with executing(codes):
+            for owner, stored, made in _repeat(world, group, measure, workers, progress, found, len(chosen)):
+                found.differences += _compare(owner, stored, made, measure, found)
     return found
 
 
-Job = tuple[Archive, Stored, Any]
+#: A run to repeat: its folder, the run, its case, and the stored code of its classes.
+Job = tuple[Archive, Stored, Any, Mapping[str, Code]]
 
 
 def _verify_rows(archive: Archive, found: Verification) -> dict[str, str]:
@@ -289,6 +305,8 @@ def _verify_id(folder: Path, hashes: Mapping[str, str], found: Verification) -> 
 def _jobs(archive: Archive, found: Verification) -> Iterator[Job]:
     """Yield the runs of a directory that can be repeated here; count the others by reason."""
     points = _points(archive.directory)
+    codes, problems = kept(archive.directory)
+    found.differences += [Difference(problem, "code", "-", "-") for problem in problems]
     for run_id in archive.run_ids:
         stored = archive.read(run_id)
         if stored is None:
@@ -297,19 +315,36 @@ def _jobs(archive: Archive, found: Verification) -> Iterator[Job]:
             found.skipped[f"of core {stored.core_version}; this is core {_core.CORE_VERSION}"] += 1
         elif worlds.find(stored.world).real_time:
             found.skipped[f"of the {stored.world} world, which is not deterministic"] += 1
-        elif not all(map(may_execute, names_in(stored.plan))):
-            found.skipped["of Python code, which runs with --allow-code only"] += 1
+        elif (code := code_for(stored, codes)) and not every_file_is_permitted():
+            hashes = ", ".join(f"{name} (SHA-256 {one.sha256})" for name, one in code.items())
+            found.skipped[f"of Python code, {hashes}, which runs with --allow-code only"] += 1
+        elif code is None and not all(map(may_execute, names_in(stored.plan))):
+            found.skipped["of Python code that is not stored; its file runs with --allow-code only"] += 1
         else:
-            case = _case(stored, points)
+            case = _case(stored, points, code is not None or not names_in(stored.plan))
             if case is None:
                 found.skipped["whose inputs are not in the folder, or have changed"] += 1
             else:
-                yield archive, stored, case
+                yield archive, stored, case, code or {}
 
 
-def _case(stored: Stored, points: Callable[[Stored], Iterable[Point]]) -> Point | _Recorded | None:
+def differences_here(codes: Mapping[str, Code]) -> list[str]:
+    """Return how the versions of Python and packages here differ from those of stored code."""
+    there = {name: text for code in codes.values() for name, text in code.environment.items()}
+    now = {name: version_of(name) for name in there if not name.startswith("$")}
+    now["python"] = platform.python_version()
+    return [
+        f"{name} {there[name]} then, {now[name] or 'none'} now"
+        for name in now
+        if name in there and there[name] != now[name]
+    ]
+
+
+def _case(
+    stored: Stored, points: Callable[[Stored], Iterable[Point]], has_code: bool
+) -> Point | _Recorded | None:
     """Return the case that repeats a run; None if its inputs are missing."""
-    if stored.world == worlds.DEFAULT and not names_in(stored.plan):
+    if stored.world == worlds.DEFAULT and has_code:
         return _Recorded(stored.plan, stored.spec, stored.seed)
     return next((one for one in points(stored) if one.run_id == stored.run_id), None)
 
@@ -339,12 +374,12 @@ def _repeat(
 ) -> Iterator[tuple[Archive, Stored, Made]]:
     """Repeat runs of one world; yield them as they finish."""
     before = found.repeated
-    running = worlds.find(world).run(iter([case for _, _, case in jobs]), measure, True, workers, None)
+    running = worlds.find(world).run(iter([job[2] for job in jobs]), measure, True, workers, None)
     try:
         while found.repeated - before < len(jobs):
             for index, made in running.poll(0.1):
                 found.repeated += 1
-                archive, stored, _ = jobs[index]
+                archive, stored = jobs[index][:2]
                 if isinstance(made, Made):
                     yield archive, stored, made
                 else:

@@ -38,6 +38,13 @@ class Case(Protocol):
         """The resolved scenario as canonical JSON."""
 
 
+class Answer(NamedTuple):
+    """A finished run as a process returns it: the columns of its record, and warnings."""
+
+    data: Mapping[str, Any]
+    warnings: Sequence[str] = ()
+
+
 class Made(NamedTuple):
     """A finished run: the columns of its record, its metrics, and the world's own warnings."""
 

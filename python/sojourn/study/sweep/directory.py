@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
-from sojourn.algorithms import remember
+from sojourn.algorithms import identified_by, remember
 from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics import Own, measure
 from sojourn.metrics.diagnostics import shifts_of
 from sojourn.runner import layout
 from sojourn.runner.archive import Archive
-from sojourn.runner.code import code_of, require_same, stored
+from sojourn.runner.code import code_of, require_same, stored, warn_of_changes
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
@@ -141,10 +141,13 @@ def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
 
     Metrics of one's own are computed from the stored records.
     """
-    remember(stored(directory))
-    plan = read(Path(directory) / PLAN)
+    code = stored(directory)
+    remember(code)
+    warn_of_changes(code)
     archive = Archive(directory)
-    found = {point: archive.read(point.run_id) for point in plan.points}
+    with identified_by(code):
+        plan = read(Path(directory) / PLAN)
+        found = {point: archive.read(point.run_id) for point in plan.points}
     metrics = {
         point: {**one.metrics, **measure(own, one.record, where(point), False)}
         for point, one in found.items()
@@ -170,10 +173,12 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     folder = Path(directory)
     if not files.exists(folder / PLAN):
         raise InputError(str(folder), f"is not the directory of a sweep: it has no {PLAN}")
-    remember(stored(folder))
-    plan = read(folder / PLAN)
+    code = stored(folder)
+    remember(code)
     archive = Archive(folder)
-    missing = {point.run_id for point in plan.points if point.run_id not in archive}
+    with identified_by(code):
+        plan = read(folder / PLAN)
+        missing = {point.run_id for point in plan.points if point.run_id not in archive}
     return {
         "runs": len(plan.points),
         "done": len(plan.points) - len(missing),

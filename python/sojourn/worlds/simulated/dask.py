@@ -173,15 +173,15 @@ def _leave(client: Client) -> None:
 def work(
     jobs: list[Job],
     expected: dict[str, str],
-    sources: list[tuple[str, bytes]],
+    sources: list[tuple[str, own.Code]],
     reduce: Reduce | None,
     samples: bool,
 ) -> tuple[list[Made | Exception], float]:
     """Execute the runs of a chunk on a worker; return the result of each, and the time in seconds."""
     if version() != expected:  # a worker that joined after the check
         raise RuntimeError(_other(version()))
-    for name, source in sources:
-        own.adopt(name, source)
+    for name, code in sources:
+        own.adopt(name, code)
     begun = time.perf_counter()
     found: list[Made | Exception] = []
     limit = _limit()
@@ -195,7 +195,8 @@ def work(
         result = completed[0][1]
         if not isinstance(result, Exception):
             metrics = measured(plan, result, reduce)
-            result = Made(result if samples else _without_samples(result), metrics)
+            warnings = own.renew(own.names_in(plan))
+            result = Made(result if samples else _without_samples(result), metrics, warnings)
         found.append(result)
     return found, time.perf_counter() - begun
 

@@ -22,7 +22,7 @@ from sojourn import algorithms as own
 from sojourn.arguments import whole
 from sojourn.metrics import Metrics
 from sojourn.record import Record
-from sojourn.worlds.base import Completed, Made, Reduce, Running, measure, parsed
+from sojourn.worlds.base import Answer, Completed, Made, Reduce, Running, measure, parsed
 from sojourn.worlds.simulated.memory import refusal, run_limit, trace_limit
 from sojourn.worlds.simulated.processes import Processes
 
@@ -140,7 +140,8 @@ class _CallingThread:
             return []
         index, job = self._todo.popleft()
         try:
-            return [(index, _core.run(*job, self._limit))]
+            data = _core.run(*job, self._limit)
+            return [(index, Answer(data, own.renew(own.names_in(job[0]))))]
         except Exception as error:  # noqa: BLE001 - a failed run is a result
             return [(index, error)]
 
@@ -219,8 +220,9 @@ class _LocalRuns:
         self._done += 1
         if isinstance(result, Exception):
             return result
+        data, warnings = result if isinstance(result, Answer) else Answer(result)
         try:
-            return Made(result, measured(plan, result, self._reduce))
+            return Made(data, measured(plan, data, self._reduce), warnings)
         except MemoryError:
             return MemoryError("there is not enough memory to compute its metrics")
 

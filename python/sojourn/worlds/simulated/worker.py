@@ -6,7 +6,7 @@ the end of the connection: ``fork``, with the connection and the standard error 
 
 A worker reads jobs until the end of its connection: sources of classes that it does not have yet, plan, seed,
 and the bytes that the traces may take. For each job it sends the completed share of virtual time ten times a
-second, then the record or the exception.
+second, then the record with warnings, or the exception.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import Any
 
 from sojourn import _core
 from sojourn import algorithms as own
+from sojourn.errors import InputError, RunFailed
+from sojourn.worlds.base import Answer
 
 INTERVAL = 0.1
 
@@ -67,10 +69,12 @@ def work(connection: int, standard_error: int) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
             sources, plan, seed, trace_limit = pipe.recv()
-            for name, source in sources:
-                own.adopt(name, source)
             try:
+                for name, code in sources:
+                    own.adopt(name, code)
                 pipe.send(_answer(pipe, plan, seed, trace_limit))
+            except (InputError, _core.SpecError) as error:
+                pipe.send(RunFailed(str(error)))
             except MemoryError:
                 pipe.send(MemoryError("there is not enough memory to send its record"))
 
@@ -79,7 +83,8 @@ def _answer(pipe: Connection, plan: str, seed: int, trace_limit: int | None) -> 
     batch = _core.Batch([(plan, seed)], 1, trace_limit)
     while True:
         for _, result in batch.poll(INTERVAL):
-            return result
+            warnings = own.renew(own.names_in(plan))
+            return result if isinstance(result, Exception) else Answer(result, warnings)
         pipe.send(batch.progress())
 
 
