@@ -11,7 +11,6 @@ import contextlib
 import itertools
 import json
 import os
-import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -31,6 +30,7 @@ from sojourn.algorithms import (
     read_source,
 )
 from sojourn.errors import InputError, from_core
+from sojourn.files import scratch
 from sojourn.files.untrusted import MOST_SCENARIO, read_text
 from sojourn.runner.archive import LOG, Stored
 from sojourn.runner.point import Point, run_id
@@ -237,10 +237,10 @@ def code_for(run: Stored, codes: Mapping[str, list[Code]]) -> dict[str, Code] | 
 @contextlib.contextmanager
 def executing(codes: Mapping[str, Code]) -> Iterator[None]:
     """Execute runs within the block with stored code, from a copy of its files in a temporary folder."""
-    with tempfile.TemporaryDirectory(prefix="sojourn-") as place, contextlib.ExitStack() as stack:
+    with scratch.folder() as place, contextlib.ExitStack() as stack:
         copies = {}
         for number, (name, code) in enumerate(codes.items()):
-            folder = Path(place) / str(number)
+            folder = place / str(number)
             parts = {}
             for path, part in code.parts.items():
                 target = folder / path
