@@ -245,6 +245,18 @@ def test_a_run_gives_warnings(
     assert all("2 of 2 runs" in one or "all 2 seeds" in one for one in results.warnings)
 
 
+def test_default_thresholds_that_are_too_low_for_the_link_are_found(small: sojourn.Scenario) -> None:
+    fast = small.model_dump(by_alias=True, exclude_none=True)["dumbbell"]
+    fast |= {"rate": "50Mbit", "delay": "40ms"}
+    for side in ("access", "server"):
+        fast[side] = (fast.get(side) or {}) | {"rate": "1Gbit"}
+    results = sojourn.run(small.with_(dumbbell=fast), ["red", "red min_th 100p max_th 300p"], seeds=1)
+    found = [one for one in results.warnings if "are those of 1993" in one]
+    assert len(found) == 1, results.warnings
+    assert "max_th is" in found[0]
+    assert "% of the bandwidth-delay product" in found[0]
+
+
 def test_a_narrow_server_link_is_found(small: sojourn.Scenario) -> None:
     narrow = {**small.model_dump(by_alias=True, exclude_none=True)["dumbbell"]}
     narrow["server"] = {"rate": "1Mbit", "delay": "5ms"}

@@ -121,6 +121,9 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 overhead,
                 (payload, payloads, max_rate),
             )| {
+                // HyStart++ needs RACK, which is a rule of its own under the other presets.
+                let needs_rack = rule == "hystart" && preset != "linux";
+                let (rule, word) = if needs_rack { ("loss_detection", "rack") } else { (rule, word) };
                 let set = [
                     ("variant", variant),
                     ("delayed_ack", delayed_ack),
@@ -147,6 +150,8 @@ fn any_rule() -> impl Strategy<Value = (&'static str, &'static str)> {
         ("quick_acks", "3"),
         ("timer", "linux"),
         ("ect", "ect1"),
+        ("cubic", "linux"),
+        ("hystart", "rfc9406"),
     ])
 }
 

@@ -38,6 +38,7 @@ from sojourn.errors import InputError
 from sojourn.results import Results
 from sojourn.runner.leases import retry
 from sojourn.spec.scenario import Scenario, load
+from sojourn.spec.senders import senders
 from sojourn.spec.units import number
 from sojourn.study.compare import Comparison
 
@@ -88,6 +89,8 @@ def run(
         note(f"fast path: {results.fast_path}")
     for line in results.notes:
         note(line)
+    if (tcp := senders(scenario)) is not None:
+        note(f"TCP: {tcp}")
     note(f"report: {written}")
     note(f"id: {results.id}")
 

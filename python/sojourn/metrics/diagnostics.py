@@ -16,6 +16,13 @@ from sojourn.stats.batch_means import heavy_tail
 from sojourn.stats.warmup import NOT_SETTLED, SETTLED, Settling, Shifts, settling, shifts
 
 LEAST_UTILIZATION = 0.5
+#: From here on thresholds below the bandwidth-delay product do no harm that a warning should report.
+FULL_UTILIZATION = 0.95
+#: Algorithms with RED's default thresholds, and the upper one, in packets.
+RED_DEFAULTS = ("red", "gred", "feng_ared", "choke", "nlred")
+RED_MAX_TH = 15
+#: Size of a packet in a bandwidth-delay product, bytes.
+MEAN_PACKET = 1500
 FEW_PACKETS = 3
 FULLER = 2.0
 #: Share of unfinished transfers up to which their percentiles are shown without a warning.
@@ -56,7 +63,28 @@ def diagnose(record: Record) -> list[str]:
     algorithm = queue["spec"].split()[0]
     if algorithm != "droptail" and sum(queue["drops"][1:]) + sum(queue["marks"]) == 0:
         found.append(f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
-    return found + _unfinished(record) + _heavy(record)
+    return found + _old_thresholds(record) + _unfinished(record) + _heavy(record)
+
+
+def _old_thresholds(record: Record) -> list[str]:
+    """Return a warning if the thresholds are RED's defaults of 1993, and the link was not used."""
+    queue, dumbbell = record.queues[0], record.plan["topology"].get("dumbbell")
+    spec = queue["spec"].split()
+    utilization = _utilization(queue)
+    if dumbbell is None or spec[0] not in RED_DEFAULTS or {"min_th", "max_th"} & set(spec):
+        return []
+    if utilization is None or utilization >= FULL_UTILIZATION:
+        return []
+    delays = [sum(side["delays"]) / len(side["delays"]) for side in (dumbbell["access"], dumbbell["server"])]
+    round_trip = 2 * (dumbbell["delay"] + sum(delays)) / 1e9
+    packets = dumbbell["rate"] * round_trip / (8 * MEAN_PACKET)
+    if packets <= RED_MAX_TH:
+        return []
+    return [
+        f"the default thresholds of {spec[0]}, 5 and {RED_MAX_TH} packets, are those of 1993: max_th is "
+        f"{100 * RED_MAX_TH / packets:.0f} % of the bandwidth-delay product, and the utilization of the link "
+        f"is {100 * utilization:.0f} %; set min_th and max_th, or use ared, which derives them from the rate"
+    ]
 
 
 def _unfinished(record: Record) -> list[str]:

@@ -27,6 +27,8 @@ from sojourn.report.document import (
     Text,
 )
 from sojourn.spec.aqm_spec import Spec
+from sojourn.spec.scenario import Scenario
+from sojourn.spec.senders import senders
 
 Registry = Mapping[str, Mapping[str, Any]]
 
@@ -178,6 +180,7 @@ def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int], fast_pat
         "buffer": queue.get("limit"),
         "measured queue": plan.get("measure", {}).get("queue"),
         "traffic": [_traffic(entry) for entry in plan.get("traffic", [])] or None,
+        "TCP": senders(scenario) if isinstance(scenario, Scenario) else None,
         "algorithms": ", ".join(specs),
     }
     shown = [{k: v for k, v in facts.items() if v} for facts in (run, net)]

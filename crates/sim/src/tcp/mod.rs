@@ -10,7 +10,10 @@ pub mod schema;
 mod scoreboard;
 mod sender;
 
-pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant};
+pub use options::{
+    CubicForm, Ect, Exit, Halve, HyStartForm, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer,
+    Variant,
+};
 pub(crate) use receiver::{EcnBits, ReassemblyPool, Received, Receiver};
 pub(crate) use sender::{Ack, AckView, ColdStatePool, Segment, Sender, Tally};
 

@@ -117,6 +117,17 @@ choice! {
 }
 
 choice! {
+    /// Which CUBIC.
+    pub enum CubicForm {
+        /// RFC 9438, with real numbers.
+        Rfc9438 = "rfc9438",
+        /// Linux 6.1: whole packets and clock ticks, and no faster growth once the window of Reno has reached
+        /// the window before the cut.
+        Linux = "linux",
+    }
+}
+
+choice! {
     /// How the window is reduced in recovery.
     pub enum Recovery {
         /// At its start.
@@ -142,6 +153,18 @@ impl Variant {
             Variant::Dctcp => Ect::Ect1,
         }
     }
+}
+
+/// What ends slow start before a loss or a mark does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HyStartForm {
+    /// Nothing (RFC 5681).
+    Off,
+    /// The HyStart of Linux's CUBIC: longer round trips, or a train of ACKs over half a round trip.
+    Linux,
+    /// HyStart++: longer round trips, then growth at a quarter of the pace (RFC 9406).
+    Rfc9406,
 }
 
 /// The ECN codepoint of data packets.
@@ -171,6 +194,8 @@ pub(crate) enum Repair {
 #[allow(missing_docs, reason = "described in the schema")]
 pub struct TcpOptions {
     pub variant: Variant,
+    pub cubic: CubicForm,
+    pub hystart: HyStartForm,
     pub sack: bool,
     pub loss_detection: LossDetection,
     pub recovery: Recovery,

@@ -51,6 +51,9 @@ pub(crate) struct Delivery {
     pub(crate) packets: u32,
     /// When the packet that gives the RTT sample was sent, if there is one.
     pub(crate) sample: Option<Time>,
+    /// When the last of the delivered packets was sent, if it gives a sample: the RTT without the time that
+    /// the receiver may have delayed the ACK (Linux: ca_rtt_us).
+    pub(crate) latest: Option<Time>,
 }
 
 /// What RACK_detect_loss found.
@@ -89,11 +92,12 @@ impl Rack {
             if packet.flags & SACKED == 0 {
                 is_ambiguous |= packet.flags & EVER_RETRANSMITTED != 0;
                 delivery.sample = delivery.sample.or(Some(packet.sent));
+                delivery.latest = Some(packet.sent);
                 self.deliver(sequence, packet, now, &mut delivery);
             }
         }
         if is_ambiguous {
-            delivery.sample = None;
+            (delivery.sample, delivery.latest) = (None, None);
         }
         for &(first, end) in sack.iter().filter(|(first, end)| first < end) {
             let nxt = self.una + self.packets.len() as u32;
@@ -108,6 +112,7 @@ impl Rack {
                 self.sacked_out += 1;
                 if packet.flags & EVER_RETRANSMITTED == 0 && !is_ambiguous {
                     delivery.sample = delivery.sample.or(Some(packet.sent));
+                    delivery.latest = Some(packet.sent);
                 }
                 self.deliver(sequence, packet, now, &mut delivery);
             }

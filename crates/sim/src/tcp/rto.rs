@@ -158,6 +158,11 @@ impl Rto {
         self.timed_end = 0;
     }
 
+    /// The sample that an ACK of all packets below `una` gives.
+    pub(crate) fn sample(&self, una: u32, now: Time) -> Option<Span> {
+        (self.timed_end > 0 && self.timed_end <= una).then(|| now - self.timed_at)
+    }
+
     /// All packets below `una` are acknowledged. If the timed packet is among them, take the sample and end
     /// back-off (RFC 6298, section 5), unless `keep_backoff`.
     #[inline]

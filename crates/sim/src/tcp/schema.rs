@@ -5,7 +5,8 @@
 //! is Linux 6.1.
 
 use super::options::{
-    Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant,
+    CubicForm, Ect, Exit, Halve, HyStartForm, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer,
+    Variant,
 };
 use sojourn_aqm::{Conventions, DefaultValue, Kind, Param, Range, Span, SpecError, Value, allowed, units};
 
@@ -75,7 +76,7 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 28] = [
+pub static OPTIONS: [TcpParam; 30] = [
     option(
         "variant",
         Kind::Choice(Variant::WORDS),
@@ -85,6 +86,25 @@ pub static OPTIONS: [TcpParam; 28] = [
         "RFC 5681, 6582, 6675, 9438, 8257",
     )
     .linux("cubic"),
+    option(
+        "cubic",
+        Kind::Choice(CubicForm::WORDS),
+        "rfc9438",
+        None,
+        "form of CUBIC: with real numbers as in the RFC, or in whole packets and clock ticks as in Linux",
+        "RFC 9438",
+    )
+    .linux("linux"),
+    option(
+        "hystart",
+        Kind::Choice(&["auto", "off", "linux", "rfc9406"]),
+        "off",
+        None,
+        "end of slow start before a loss: HyStart of Linux's CUBIC, or HyStart++; both need rack, which times \
+         every packet; auto: linux for Linux's CUBIC, else off",
+        "RFC 5681; Linux; RFC 9406",
+    )
+    .linux("auto"),
     option(
         "sack",
         Kind::Choice(&["auto", "on", "off"]),
@@ -411,6 +431,26 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         "off" => false,
         _ => needs_sack || variant.uses_sack(),
     };
+    let cubic = CubicForm::named(word("cubic")?);
+    let (has_rack, is_linux_cubic) =
+        (loss_detection == LossDetection::Rack, variant == Variant::Cubic && cubic == CubicForm::Linux);
+    let hystart = match word("hystart")? {
+        "auto" if has_rack && is_linux_cubic => HyStartForm::Linux,
+        "linux" if is_linux_cubic => HyStartForm::Linux,
+        "linux" => {
+            return Err(wrong(
+                "hystart",
+                "= linux, but it is a part of Linux's CUBIC",
+                "auto, off or rfc9406",
+            ));
+        }
+        "rfc9406" => HyStartForm::Rfc9406,
+        _ => HyStartForm::Off,
+    };
+    if hystart != HyStartForm::Off && !has_rack {
+        let problem = "needs loss_detection rack, which times every packet";
+        return Err(wrong("hystart", problem, "auto or off"));
+    }
     let ect = match word("ect")? {
         "ect0" => Ect::Ect0,
         "ect1" => Ect::Ect1,
@@ -418,6 +458,8 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
     };
     let options = TcpOptions {
         variant,
+        cubic,
+        hystart,
         sack,
         loss_detection,
         recovery,
@@ -470,6 +512,25 @@ mod tests {
     fn what_is_set_wins_over_the_preset() {
         let set = [("min_rto".to_owned(), "2s".to_owned())];
         assert_eq!(resolve("ns2", &set).unwrap().min_rto, Span::from_millis(2000));
+    }
+
+    #[test]
+    fn hystart_follows_the_congestion_control() {
+        let with = |set: &[(&str, &str)]| {
+            let set: Vec<_> =
+                set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
+            resolve("linux", &set).map(|options| options.hystart).ok()
+        };
+        assert_eq!(with(&[]), Some(HyStartForm::Linux));
+        for set in
+            [("variant", "newreno"), ("loss_detection", "dupack"), ("cubic", "rfc9438"), ("hystart", "off")]
+        {
+            assert_eq!(with(&[set]), Some(HyStartForm::Off), "{set:?}");
+        }
+        assert_eq!(with(&[("variant", "newreno"), ("hystart", "rfc9406")]), Some(HyStartForm::Rfc9406));
+        assert!(with(&[("variant", "newreno"), ("hystart", "linux")]).is_none());
+        assert!(with(&[("loss_detection", "dupack"), ("hystart", "rfc9406")]).is_none());
+        assert_eq!(resolve("default", &[]).unwrap().hystart, HyStartForm::Off);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! it is a scalable congestion control in the sense of L4S (RFC 9331). Growth (section 3.4) and the response
 //! to loss (section 3.5) are Reno's.
 
-use super::{CongestionControl, CongestionEvent, reno::ByteCounting};
+use super::{AckEvent, CongestionControl, CongestionEvent, reno::ByteCounting};
 use sojourn_aqm::Time;
 
 /// The RFC's g: weight of the latest window in DCTCP.Alpha.
@@ -31,16 +31,17 @@ impl Default for Dctcp {
 
 impl CongestionControl for Dctcp {
     /// Section 3.3: Alpha is updated once per window of data.
-    fn on_ack(&mut self, packets: u32, ece: bool, una: u32, nxt: u32) {
-        self.acked += f64::from(packets);
-        if ece {
-            self.marked += f64::from(packets);
+    fn on_ack(&mut self, ack: &AckEvent) -> bool {
+        self.acked += f64::from(ack.packets);
+        if ack.ece {
+            self.marked += f64::from(ack.packets);
         }
-        if una > self.window_end && self.acked > 0.0 {
+        if ack.una > self.window_end && self.acked > 0.0 {
             self.alpha = (1.0 - G) * self.alpha + G * self.marked / self.acked;
             (self.acked, self.marked) = (0.0, 0.0);
-            self.window_end = nxt;
+            self.window_end = ack.nxt;
         }
+        false
     }
 
     fn cong_avoid(&mut self, cwnd: f64, packets: f64, now: Time, srtt_ns: f64) -> f64 {
@@ -64,18 +65,22 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::*;
 
+    fn ack(packets: u32, ece: bool, una: u32, nxt: u32) -> AckEvent {
+        AckEvent { packets, ece, una, nxt, ..AckEvent::default() }
+    }
+
     /// By hand: alpha 1, then windows of ten packets with 0, 5 and 10 marked.
     #[test]
     fn alpha_is_a_moving_average_of_the_share_of_marks() {
         let mut dctcp = Dctcp::default();
-        dctcp.on_ack(1, true, 1, 10); // ends the first window, which is empty: 15/16 + 1/16
+        dctcp.on_ack(&ack(1, true, 1, 10)); // ends the first window, which is empty: 15/16 + 1/16
         assert_eq!(dctcp.alpha, 1.0);
         let mut una = 1;
         let mut alphas = Vec::new();
         for marked in [0, 5, 10] {
             for i in 0..5 {
                 una += 2;
-                dctcp.on_ack(2, 2 * i < marked, una, una + 9);
+                dctcp.on_ack(&ack(2, 2 * i < marked, una, una + 9));
             }
             alphas.push(dctcp.alpha);
         }
@@ -101,9 +106,9 @@ mod tests {
     #[test]
     fn an_observation_window_ends_when_its_data_are_acknowledged() {
         let mut dctcp = Dctcp { alpha: 0.0, window_end: 10, ..Dctcp::default() };
-        dctcp.on_ack(10, true, 10, 30);
+        dctcp.on_ack(&ack(10, true, 10, 30));
         assert_eq!(dctcp.alpha, 0.0);
-        dctcp.on_ack(1, true, 11, 31);
+        dctcp.on_ack(&ack(1, true, 11, 31));
         assert_eq!((dctcp.alpha, dctcp.window_end), (0.0625, 31));
     }
 }

@@ -1,21 +1,25 @@
 //! Congestion control: how the window grows, and what a congestion event leaves of it. Loss detection and
 //! retransmission are the sender's ([`super::sender`]).
 //!
-//! An algorithm implements [`CongestionControl`]; [`Algorithm`] dispatches to that of a flow. Windows are in
-//! packets and may have fractions. Slow start is the same for all: one packet per ACK (RFC 5681, section
-//! 3.1), or with `byte_counting` one per packet acknowledged (RFC 3465, without its limit L).
+//! An algorithm implements [`CongestionControl`]; [`Control`] calls that of a flow. Windows are in packets
+//! and may have fractions. Slow start is the same for all: one packet per ACK (RFC 5681, section 3.1), or
+//! with `byte_counting` one per packet acknowledged (RFC 3465, without its limit L); HyStart ends it earlier.
 
 mod cubic;
+mod cubic_linux;
 mod dctcp;
+mod hystart;
 mod reno;
 
 pub(crate) use reno::half;
 
-use super::options::{TcpOptions, Variant};
+use super::options::{CubicForm, HyStartForm, TcpOptions, Variant};
 use cubic::Cubic;
+use cubic_linux::CubicLinux;
 use dctcp::Dctcp;
+use hystart::HyStartPlusPlus;
 use reno::{ByteCounting, Reno};
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 
 /// Why the window is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,25 @@ pub(crate) enum CongestionEvent {
     Mark,
     /// The retransmission timer expired.
     Timeout,
+}
+
+/// What an ACK reports, before the window changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckEvent {
+    /// Packets that it delivers.
+    pub(crate) packets: u32,
+    /// It echoes a mark.
+    pub(crate) ece: bool,
+    /// The first unacknowledged packet after it.
+    pub(crate) una: u32,
+    /// The next packet to send.
+    pub(crate) nxt: u32,
+    pub(crate) now: Time,
+    /// Round-trip time of the packet sent last among those that it delivers, if there is a sample.
+    pub(crate) rtt: Option<Span>,
+    pub(crate) cwnd: f64,
+    /// The window is below ssthresh.
+    pub(crate) is_slow_start: bool,
 }
 
 /// The hooks of a congestion control algorithm.
@@ -43,19 +66,28 @@ trait CongestionControl {
         window / 2.0
     }
 
-    /// Called for every ACK, before the window grows or is reduced. `ece`: the ACK echoes a mark.
-    fn on_ack(&mut self, _packets: u32, _ece: bool, _una: u32, _nxt: u32) {}
+    /// Called for every ACK, before the window grows or is reduced. Returns whether slow start ends: then
+    /// ssthresh becomes the window.
+    fn on_ack(&mut self, _ack: &AckEvent) -> bool {
+        false
+    }
+
+    /// A packet is sent. `nothing_in_flight`: all others are acknowledged.
+    fn on_send(&mut self, _now: Time, _nothing_in_flight: bool) {}
+
+    /// The retransmission timer expired, after [`CongestionControl::ssthresh`] if the window is reduced.
+    fn on_timeout(&mut self, _nxt: u32, _now: Time) {}
 
     /// Called instead of growth when the congestion window does not limit the sender.
     fn on_app_limited(&mut self) {}
 }
 
-/// The congestion control of a flow.
 #[derive(Clone, Debug)]
-pub(crate) enum Algorithm {
+enum Algorithm {
     Reno(Reno),
     ByteCounting(ByteCounting),
     Cubic(Cubic),
+    CubicLinux(CubicLinux),
     Dctcp(Dctcp),
 }
 
@@ -66,6 +98,7 @@ macro_rules! dispatch {
             Algorithm::Reno($algorithm) => $call,
             Algorithm::ByteCounting($algorithm) => $call,
             Algorithm::Cubic($algorithm) => $call,
+            Algorithm::CubicLinux($algorithm) => $call,
             Algorithm::Dctcp($algorithm) => $call,
         }
     };
@@ -78,9 +111,12 @@ pub(crate) fn reno(cwnd: f64, ssthresh: f64) -> f64 {
 }
 
 impl Algorithm {
-    pub(crate) fn new(o: &TcpOptions) -> Algorithm {
+    fn new(o: &TcpOptions) -> Algorithm {
         match o.variant {
-            Variant::Cubic => Algorithm::Cubic(Cubic::default()),
+            Variant::Cubic => match o.cubic {
+                CubicForm::Rfc9438 => Algorithm::Cubic(Cubic::default()),
+                CubicForm::Linux => Algorithm::CubicLinux(CubicLinux::new(o)),
+            },
             Variant::Dctcp => Algorithm::Dctcp(Dctcp::default()),
             Variant::Reno | Variant::Newreno | Variant::Sack if o.byte_counting => {
                 Algorithm::ByteCounting(ByteCounting::default())
@@ -88,10 +124,24 @@ impl Algorithm {
             Variant::Reno | Variant::Newreno | Variant::Sack => Algorithm::Reno(Reno),
         }
     }
+}
+
+/// The congestion control of a flow: an algorithm, and HyStart++ if it is on.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    algorithm: Algorithm,
+    hystart: Option<HyStartPlusPlus>,
+}
+
+impl Control {
+    pub(crate) fn new(o: &TcpOptions) -> Control {
+        let hystart = (o.hystart == HyStartForm::Rfc9406).then(HyStartPlusPlus::default);
+        Control { algorithm: Algorithm::new(o), hystart }
+    }
 
     /// Whether [`reno`] and [`half`] are the whole algorithm.
     pub(crate) fn is_reno(&self) -> bool {
-        matches!(self, Algorithm::Reno(_))
+        matches!(self.algorithm, Algorithm::Reno(_)) && self.hystart.is_none()
     }
 
     /// The window after an ACK of `packets` of new data: slow start up to `ssthresh`, then congestion
@@ -103,33 +153,51 @@ impl Algorithm {
         let mut packets = f64::from(packets);
         let mut cwnd = cwnd;
         if cwnd < ssthresh {
-            let step = packets.min(ssthresh - cwnd);
+            let packets_counted = self.hystart.as_ref().map_or(packets, |hystart| hystart.increment(packets));
+            let step = packets_counted.min(ssthresh - cwnd);
             cwnd += step;
             packets -= step;
-            if packets <= 0.0 {
+            if packets <= 0.0 || cwnd < ssthresh {
                 return cwnd;
             }
         }
-        dispatch!(self, algorithm => algorithm.cong_avoid(cwnd, packets, now, srtt_ns))
+        dispatch!(&mut self.algorithm, algorithm => algorithm.cong_avoid(cwnd, packets, now, srtt_ns))
     }
 
     /// See [`CongestionControl::ssthresh`].
     pub(crate) fn ssthresh(&mut self, event: CongestionEvent, cwnd: f64, base: f64) -> f64 {
-        dispatch!(self, algorithm => algorithm.ssthresh(event, cwnd, base))
+        if let Some(hystart) = &mut self.hystart {
+            hystart.end();
+        }
+        dispatch!(&mut self.algorithm, algorithm => algorithm.ssthresh(event, cwnd, base))
     }
 
     /// See [`CongestionControl::reduced`].
     pub(crate) fn reduced(&self, window: f64) -> f64 {
-        dispatch!(self, algorithm => algorithm.reduced(window))
+        dispatch!(&self.algorithm, algorithm => algorithm.reduced(window))
     }
 
     /// See [`CongestionControl::on_ack`].
-    pub(crate) fn on_ack(&mut self, packets: u32, ece: bool, una: u32, nxt: u32) {
-        dispatch!(self, algorithm => algorithm.on_ack(packets, ece, una, nxt));
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent) -> bool {
+        let ends = self.hystart.as_mut().is_some_and(|hystart| hystart.on_ack(ack));
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_ack(ack)) || ends
+    }
+
+    /// See [`CongestionControl::on_send`].
+    pub(crate) fn on_send(&mut self, now: Time, nothing_in_flight: bool) {
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_send(now, nothing_in_flight));
+    }
+
+    /// See [`CongestionControl::on_timeout`].
+    pub(crate) fn on_timeout(&mut self, nxt: u32, now: Time) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.end();
+        }
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_timeout(nxt, now));
     }
 
     /// See [`CongestionControl::on_app_limited`].
     pub(crate) fn on_app_limited(&mut self) {
-        dispatch!(self, algorithm => algorithm.on_app_limited());
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_app_limited());
     }
 }

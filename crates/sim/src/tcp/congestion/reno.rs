@@ -23,33 +23,42 @@ impl CongestionControl for Reno {
     }
 }
 
-/// RFC 3465: the window grows by one packet when a whole window has been acknowledged. As in Linux
-/// (`tcp_cong_avoid_ai`), the count is in packets and slow start has no limit L.
+/// RFC 3465: the window grows by one packet when a whole window has been acknowledged. The count is in
+/// packets and slow start has no limit L, as in Linux.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteCounting {
-    /// Packets acknowledged since the window grew last (Linux: snd_cwnd_cnt).
-    cwnd_cnt: f64,
+    counter: WindowCounter,
+}
+
+/// Packets acknowledged since the window grew last (Linux: `snd_cwnd_cnt`, `tcp_cong_avoid_ai`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct WindowCounter(f64);
+
+impl WindowCounter {
+    /// The window after an ACK of `packets`, if it grows by one per `cnt` packets.
+    pub(super) fn grow(&mut self, cwnd: f64, cnt: f64, packets: f64) -> f64 {
+        let mut cwnd = cwnd;
+        if self.0 >= cnt {
+            self.0 = 0.0;
+            cwnd += 1.0;
+        }
+        self.0 += packets;
+        if self.0 >= cnt {
+            let steps = libm::floor(self.0 / cnt);
+            self.0 -= steps * cnt;
+            cwnd += steps;
+        }
+        cwnd
+    }
 }
 
 impl CongestionControl for ByteCounting {
     fn cong_avoid(&mut self, cwnd: f64, packets: f64, _now: Time, _srtt_ns: f64) -> f64 {
-        let whole = libm::floor(cwnd).max(1.0);
-        let mut cwnd = cwnd;
-        if self.cwnd_cnt >= whole {
-            self.cwnd_cnt = 0.0;
-            cwnd += 1.0;
-        }
-        self.cwnd_cnt += packets;
-        if self.cwnd_cnt >= whole {
-            let windows = libm::floor(self.cwnd_cnt / whole);
-            self.cwnd_cnt -= windows * whole;
-            cwnd += windows;
-        }
-        cwnd
+        self.counter.grow(cwnd, libm::floor(cwnd).max(1.0), packets)
     }
 
     fn ssthresh(&mut self, _event: CongestionEvent, _cwnd: f64, base: f64) -> f64 {
-        self.cwnd_cnt = 0.0;
+        self.counter = WindowCounter::default();
         half(base)
     }
 }

@@ -6,10 +6,10 @@
 
 use super::{Ack, AckView, ColdStatePool, CongestionEvent, Flags, Segment, Sender};
 use crate::tcp::{
-    congestion,
+    congestion::{self, AckEvent},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
 };
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 
 impl Sender {
     /// Process an ACK; what it allows to send is appended to `out`. `initial_window` is called if the ACK may
@@ -120,9 +120,9 @@ impl Sender {
             return self.on_ack_rack(o, initial_window, ack, now, out);
         }
         self.recovery_state(); // leaves the open state until `reopen`
-        let (una, nxt) = (self.una, self.nxt);
-        if let Some(extensions) = self.try_extensions_mut() {
-            extensions.control.on_ack(ack.next - una, ack.ece, ack.next, nxt);
+        if self.try_extensions().is_some() && !(o.syn && self.una == 0) {
+            let rtt = self.rto.sample(ack.next, now);
+            self.report_ack(ack.next - self.una, &ack, rtt, now);
         }
         if ack.ece {
             self.on_ece(o, ack.next);
@@ -181,6 +181,10 @@ impl Sender {
             }
             if o.syn && self.una == 0 {
                 self.recovery_state().flags.insert(Flags::LOST_SYN);
+            }
+            let nxt = self.nxt;
+            if let Some(extensions) = self.try_extensions_mut() {
+                extensions.control.on_timeout(nxt, now);
             }
             self.rto.cancel_timing();
             self.rto.back_off(o);
@@ -246,6 +250,16 @@ impl Sender {
             return self.restart_timer(o, now);
         }
         self.send_allowed(o, burst, now, out);
+    }
+
+    /// Report an ACK to the congestion control; HyStart may end slow start.
+    pub(super) fn report_ack(&mut self, packets: u32, ack: &Ack, rtt: Option<Span>, now: Time) {
+        let Sender { nxt, cwnd, ssthresh, .. } = *self;
+        let is_slow_start = cwnd < ssthresh;
+        let event = AckEvent { packets, ece: ack.ece, una: ack.next, nxt, now, rtt, cwnd, is_slow_start };
+        if self.extensions().control.on_ack(&event) {
+            self.ssthresh = cwnd;
+        }
     }
 
     /// Increase the window for an ACK of `packets` of new data.

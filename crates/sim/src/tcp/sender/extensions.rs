@@ -2,7 +2,7 @@
 
 use super::{Segment, Sender, rack_tlp::RackTlp};
 use crate::tcp::{
-    congestion::Algorithm,
+    congestion::Control,
     options::{LossDetection, Recovery, TcpOptions},
     prr::Prr,
 };
@@ -10,7 +10,7 @@ use sojourn_aqm::{Random, Span, Stream, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct Extensions {
-    pub(super) control: Algorithm,
+    pub(super) control: Control,
     /// `loss_detection rack`
     pub(super) rack_tlp: Option<RackTlp>,
     /// `recovery prr`
@@ -35,7 +35,7 @@ struct SendJitter {
 impl Extensions {
     /// `None` if the options need none of them.
     pub(super) fn new(o: &TcpOptions, draw: impl Fn(&str) -> Stream) -> Option<Extensions> {
-        let control = Algorithm::new(o);
+        let control = Control::new(o);
         let uses_rack = o.loss_detection == LossDetection::Rack;
         let is_needed =
             !control.is_reno() || uses_rack || o.recovery != Recovery::Window || o.overhead > Span::ZERO;

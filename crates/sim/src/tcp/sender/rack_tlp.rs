@@ -104,8 +104,10 @@ impl Sender {
         if let Some(sent) = delivery.sample {
             self.rto.on_rtt_sample(o, sent, now, self.una, self.snd_max());
         }
-        let (una, nxt) = (self.una, self.nxt);
-        self.extensions().control.on_ack(delivery.packets, ack.ece, una, nxt);
+        if !was_syn {
+            let rtt = delivery.latest.map(|sent| now - sent);
+            self.report_ack(delivery.packets, &ack, rtt, now);
+        }
         self.process_probe_ack(o, now);
         self.try_to_open();
         let losses = self.detect_losses(o, now, ack.ece);
@@ -166,6 +168,7 @@ impl Sender {
             self.set_ssthresh(o, CongestionEvent::Timeout);
             self.cuts += 1;
         }
+        self.extensions().control.on_timeout(snd_max, now);
         let flags = &mut self.recovery_state().flags;
         flags.remove(Flags::RECOVERY);
         flags.insert(Flags::CWR);

@@ -144,6 +144,7 @@ impl Sender {
             }
             if let Some(extensions) = self.try_extensions_mut() {
                 extensions.prr.on_send();
+                extensions.control.on_send(now, una == snd_max);
                 if let Some(rack_tlp) = &mut extensions.rack_tlp {
                     rack_tlp.on_send(sequence, una, now, is_retransmission);
                     is_timed = false;
