@@ -112,13 +112,15 @@ def _error(number: int, path: Path) -> OSError:
     return OSError(number, os.strerror(number), os.fspath(path))
 
 
-#: Faults of one call. A failing call has no effect, except that a torn write writes a part.
+#: Faults of one call; ``memory`` is a MemoryError. A failing call has no effect, except that a torn write
+#: writes a part.
 FAULTS = (
     "EIO",
     "ENOSPC",
     "EACCES",
     "EMFILE",
     "ESTALE",
+    "memory",
     "torn",
     "kill before",
     "kill after",
@@ -177,6 +179,8 @@ class Process:
         elif self.fault == "torn" and tear is not None:
             tear()
             raise _error(errno.EIO, path)
+        elif self.fault == "memory":
+            raise MemoryError
         elif self.fault in ("kill before", "kill after", "power"):
             if self.fault == "kill after":
                 do()

@@ -32,6 +32,16 @@ def test_help_of_a_command_may_be_asked_for_in_two_ways(cli: Cli) -> None:
     assert one.stdout == other.stdout
 
 
+def test_the_list_of_commands_has_the_summaries_of_the_commands(cli: Cli) -> None:
+    """It is made without importing them. Seen to fail: the text of the function before it in the file."""
+    whole = typer.main.get_command(_app([]))
+    listed = typer.main.get_command(_app(["--help"]))
+    assert list(listed.commands) == list(COMMANDS)
+    for name, command in whole.commands.items():
+        assert listed.commands[name].get_short_help_str(200) == command.get_short_help_str(200) != ""
+    assert all(f"  {name} " in cli("--help").stdout for name in COMMANDS)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_examples_of_a_command_have_its_options(name: str, cli: Cli) -> None:
     command = typer.main.get_command(_app([])).commands[name]

@@ -1,10 +1,12 @@
 """Fault simulation of the study layer: thousands of seeded histories on a disk in memory that fails.
 
-A history is a sweep or a run in which one call of the file layer fails (`simulated_disk.FAULTS`: errors, torn
-writes, kills, power cuts, jumps of the clock, a second process at this point), or after which a bit of a file
-flips. After the fault the same command is called again. Each history ends in the same state:
+A history is a sweep or a run in which one call of the file layer fails (`simulated_disk.FAULTS`: errors, a
+lack of memory, torn writes, kills, power cuts, jumps of the clock, a second process at this point), or after
+which a bit of a file flips. After the fault the same command is called again. Each history ends in the same
+state:
 
-- the call with the fault returned the undisturbed table, raised a `SojournError`, or was killed;
+- the call with the fault returned the undisturbed table, raised a `SojournError` or the MemoryError of the
+  fault, or was killed;
 - a run that was stored is not lost, even by a power failure;
 - the next call completes with the undisturbed table, the undisturbed traces, and the same id;
 - a reading command changes nothing under any fault.
@@ -254,7 +256,7 @@ def history(kind: str, fault: str, seed: int) -> str:
             study.call(Process(study.medium, draw, name="host-2"))
 
     process = Process(study.medium, draw, draw.randrange(calls), fault, other)
-    with contextlib.suppress(SojournError, Killed):
+    with contextlib.suppress(SojournError, Killed, MemoryError):
         try:
             if study.call(process) != expected:
                 return "another result"

@@ -130,3 +130,13 @@ def test_a_skip_is_a_failure_in_ci_only(tmp_path: Path, ci: str, processes: str)
     assert done.stdout.count("2 skipped") == 1, done.stdout
     assert ("CI=true: skipped tests count as failures" in done.stdout) == (ci == "true")
     assert done.returncode == (1 if ci == "true" else 0)
+
+
+def test_every_exported_name_has_a_module() -> None:
+    """Names are imported when they are used first. Seen to fail: a name without an entry in the table."""
+    # ``from sojourn import *`` does not replace the function open of Python.
+    assert set(sojourn._HOME) == {*sojourn.__all__, "open"} - {"CORE_VERSION"}
+    assert all(getattr(sojourn, name) is not None for name in sojourn.__all__)
+    assert set(sojourn.__all__) <= set(dir(sojourn))
+    with pytest.raises(AttributeError, match="module 'sojourn' has no attribute 'runn'"):
+        sojourn.runn

@@ -160,7 +160,7 @@ ONLY = {
     "shelve": set(),
     "marshal": set(),
     # Modules of the package, by names that the package holds.
-    "importlib.import_module": {"cli/__init__.py", "worlds/__init__.py", "papers/__init__.py"},
+    "importlib.import_module": {"__init__.py", "cli/__init__.py", "worlds/__init__.py", "papers/__init__.py"},
 }
 
 

@@ -1,5 +1,8 @@
 """The command line: one file per command, imported when it is called; errors become exit codes.
 
+The list of commands (``--help``) imports none of them, since each takes tenths of a second: it reads their
+summaries from the source.
+
 The result goes to standard output, messages and progress to standard error. Exit codes: 0 success, 1 a run
 failed, 2 bad usage or input, 130 interrupted. Each error is one line; set ``SOJOURN_DEBUG=1`` to get the
 traceback.
@@ -11,7 +14,7 @@ import contextvars
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +22,8 @@ from typing import Annotated
 import typer
 
 from sojourn import _core
-from sojourn.cli.common import messages
 from sojourn.cli.examples import epilog, first_page
+from sojourn.cli.messages import messages
 from sojourn.cli.words import joined
 from sojourn.errors import SojournError, disk
 from sojourn.terminal import show
@@ -81,8 +84,25 @@ def _app(words: Sequence[str]) -> typer.Typer:
     first = words[0] if words else ""
     for name in [first] if first in COMMANDS else [] if first == "--version" else COMMANDS:
         module, function = COMMANDS[name]
-        app.command(name, epilog=epilog(name))(getattr(import_module(f"sojourn.cli.{module}"), function))
+        is_list = first in ("-h", "--help")
+        command = (
+            _outline(module, function)
+            if is_list
+            else getattr(import_module(f"sojourn.cli.{module}"), function)
+        )
+        app.command(name, epilog=epilog(name))(command)
     return app
+
+
+def _outline(module: str, function: str) -> Callable[[], None]:
+    """Return a command with the summary of another one, whose module is not imported."""
+
+    def command() -> None:
+        pass
+
+    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    command.__doc__ = source.partition(f"\ndef {function}(")[2].split('"""')[1]
+    return command
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import signal
 import sys
 import threading
@@ -14,7 +13,6 @@ from typing import Any
 from sojourn.algorithms import permit, permit_all
 from sojourn.errors import InputError
 from sojourn.metrics import Own, load
-from sojourn.runner.archive import LOG
 from sojourn.runner.manifest import command_line
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
@@ -97,34 +95,6 @@ def with_warmup(
 def note(text: str) -> None:
     """Print a message that is not part of the result."""
     show(text, sys.stderr)
-
-
-class Messages(logging.Handler):
-    """Prints the log of the package, such as damaged files, to standard error, each message once."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._said: set[str] = set()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a message."""
-        text = record.getMessage()
-        if text not in self._said:
-            self._said.add(text)
-            note(f"sojourn: warning: {text}")
-
-
-@contextlib.contextmanager
-def messages() -> Iterator[None]:
-    """Print the log of the package until the end of the block."""
-    handler = Messages()
-    propagate, LOG.propagate = LOG.propagate, False
-    LOG.addHandler(handler)
-    try:
-        yield
-    finally:
-        LOG.removeHandler(handler)
-        LOG.propagate = propagate
 
 
 def print_json(value: Any) -> None:
