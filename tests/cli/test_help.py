@@ -66,6 +66,9 @@ def test_names_that_users_type_are_topics() -> None:
     known = [
         "web",
         "udp-cbr",
+        "call",
+        "game",
+        "mos",
         "cubic",
         "dctcp",
         "min_rto",

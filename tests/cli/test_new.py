@@ -28,9 +28,8 @@ def test_a_template_is_a_scenario_that_the_simulator_takes(name: str, cli: Cli, 
 
 
 def test_options_reach_the_scenario(cli: Cli, tmp_path: Path) -> None:
-    words = (
-        "--rate 80/8mbit --rtt 44ms --flows 2 --uploads 0 --no-web --call --aqm codel --ecn --variant reno"
-    )
+    words = "--rate 80/8mbit --rtt 44ms --flows 2 --uploads 0 --no-web --call --no-game"
+    words += " --aqm codel --ecn --variant reno"
     done = cli("new", "a.toml", *words.split())
     assert done.returncode == 0, done.stderr
     plan = sojourn.load(tmp_path / "a.toml").plan()
@@ -61,7 +60,7 @@ def test_options_reach_the_scenario(cli: Cli, tmp_path: Path) -> None:
         (["--rtt", "30"], "--rtt = '30' has no unit"),
         (["--aqm", "cake"], "did you mean fq_codel?"),
         (["--aqm", 'red"'], "is not an algorithm"),
-        (["--flows", "0", "--uploads", "0", "--no-web", "--no-call"], "traffic is missing"),
+        (["--flows", "0", "--uploads", "0", "--no-web", "--no-call", "--no-game"], "traffic is missing"),
         (["--variant", "bbr"], "did you mean cubic?"),
     ],
 )

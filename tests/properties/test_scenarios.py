@@ -111,6 +111,24 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
         st.fixed_dictionaries(
             {
                 **common,
+                "kind": st.just("call"),
+                "count": st.integers(1, 3),
+                "codec": st.sampled_from(["g711", "g711-no-plc", "g729a"]),
+                "playout": st.sampled_from(["adaptive", "1ms", "120ms"]),
+            }
+        ),
+        st.fixed_dictionaries(
+            {
+                **common,
+                "kind": st.just("game"),
+                "count": st.integers(1, 3),
+                "interval": st.sampled_from(["7ms", "16ms"]),
+                "deadline": st.sampled_from(["1ms", "50ms"]),
+            }
+        ),
+        st.fixed_dictionaries(
+            {
+                **common,
                 "kind": st.just("udp-onoff"),
                 "count": st.integers(1, 3),
                 "rate": RATES,

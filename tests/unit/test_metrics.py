@@ -25,6 +25,7 @@ from sojourn.metrics import (
     text,
     timeseries,
 )
+from sojourn.metrics.evaluation import OF_GROUPS
 from sojourn.record import CAUSES, TYPES, UNFINISHED, Record
 
 SECOND = 10**9
@@ -248,7 +249,7 @@ def test_every_metric_is_described() -> None:
     for metric in METRICS.values():
         assert metric.formula, metric.name
         assert metric.source, metric.name
-        assert metric.scope in ("queue", "flows", "tcp", "endless", "objects", "pages")
+        assert metric.scope in ("queue", "flows", "tcp", "endless", *OF_GROUPS)
         assert metric.name.endswith(("_bps", "_s")) == (metric.unit in ("bit/s", "s")), metric.name
         assert metric.label, metric.name
         assert metric.label.lower() == metric.label or metric.name == "jain_index"

@@ -94,6 +94,32 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
         ]
     );
     dict.set_item("flows", flows)?;
+    let deliveries = columns!(
+        py,
+        record.deliveries,
+        [
+            flow,
+            lost_packets,
+            loss_periods,
+            reordered_packets,
+            delay_min_ns,
+            jitter_ns,
+            jitter_pairs,
+            late_packets,
+            unusable_periods,
+            playout_ns,
+            playout_packets,
+        ]
+    );
+    if !record.deliveries.flow.is_empty() {
+        dict.set_item("deliveries", deliveries)?;
+    }
+    if !record.delays.count.is_empty() {
+        dict.set_item("one_way_delays", columns!(py, record.delays, [traffic, edge_ns, count]))?;
+    }
+    if !record.losses.count.is_empty() {
+        dict.set_item("loss_periods", columns!(py, record.losses, [traffic, length, count]))?;
+    }
     dict.set_item("objects", columns!(py, record.objects, [traffic, index, start_ns, end_ns, bytes]))?;
     let pages = columns!(py, record.pages, [traffic, index, start_ns, end_ns, objects, bytes]);
     dict.set_item("pages", pages)?;

@@ -50,8 +50,8 @@ mod traffic;
 pub use error::{PlanError, RunError};
 pub use plan::Plan;
 pub use record::{
-    ClassColumns, CwndColumns, DropColumns, Export, FastPath, FlowColumns, FlowSeriesColumns, Histogram,
-    ObjectColumns, PacketColumns, PageColumns, QueueRecord, QueueSeries, Record, Series, SlowPathReason,
-    Window,
+    ClassColumns, CwndColumns, DelayColumns, DeliveryColumns, DropColumns, Export, FastPath, FlowColumns,
+    FlowSeriesColumns, Histogram, LossColumns, ObjectColumns, PacketColumns, PageColumns, QueueRecord,
+    QueueSeries, Record, Series, SlowPathReason, Window,
 };
 pub use sim::{Control, Simulation};

@@ -9,8 +9,8 @@ use sojourn_aqm::{Conventions, Span, Time, registry};
 use sojourn_sim::{
     Plan,
     plan::{
-        Access, Capacity, Draw, Dumbbell, Ecn, Link, QueueConfig, Stagger, Tcp, Topology, Trace, Traffic,
-        TrafficKind, Web,
+        Access, Capacity, Draw, Dumbbell, Ecn, Link, QueueConfig, Sink, Stagger, Tcp, Topology, Trace,
+        Traffic, TrafficKind, Web,
     },
 };
 
@@ -21,9 +21,9 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
         (500u64..3000).prop_map(Span::from_millis),
         prop_oneof![Just(0u64), 1..400u64].prop_map(|ms| Time(ms * MS)),
         option::of(select([10, 33, 100].map(Span::from_millis).to_vec())),
-        (any::<bool>(), any::<bool>()),
+        (any::<bool>(), any::<bool>(), any::<bool>()),
     )
-        .prop_map(|((topology, traffic), duration, warmup, interval, (ns2, cwnd))| Plan {
+        .prop_map(|((topology, traffic), duration, warmup, interval, (ns2, cwnd, delays))| Plan {
             duration,
             warmup,
             measure: matches!(topology, Topology::Graph(_)).then(|| "R0-R1".to_owned()),
@@ -31,7 +31,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             traffic,
             drain: None,
             phases: Vec::new(),
-            trace: Trace { interval, drops: true, cwnd, ..Trace::default() },
+            trace: Trace { interval, drops: true, cwnd, delays, ..Trace::default() },
             conventions: if ns2 { Conventions::Ns2 } else { Conventions::Default },
             algorithms: Vec::new(),
         })
@@ -238,21 +238,33 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
     let ecn = select(vec![Ecn::Off, Ecn::Off, Ecn::Ect0, Ecn::Ect1]);
     let pareto = option::weighted(0.3, Just(1.5));
     let sizes = option::weighted(0.3, Just(Draw::Uniform(1.0, 1000.0)));
-    (any_kind(), 1u32..5, start, stop, any::<bool>(), (0u8..5, any_marker(), stagger, ecn, pareto, sizes))
-        .prop_map(|(kind, count, start, stop, reverse, (class, marker, stagger, ecn, pareto, sizes))| {
-            Traffic {
-                start,
-                pareto,
-                sizes,
-                stagger,
-                stop,
-                reverse,
-                class,
-                marker,
-                ecn,
-                ..traffic("", count, kind)
-            }
-        })
+    let sinks = [Sink::Deadline(Span(20 * MS)), Sink::JitterBuffer { talkspurt: 5, margin: Span(10 * MS) }];
+    let sink = option::of(select(sinks.to_vec()));
+    (
+        any_kind(),
+        1u32..5,
+        start,
+        stop,
+        any::<bool>(),
+        (0u8..5, any_marker(), stagger, ecn, pareto, sizes, sink),
+    )
+        .prop_map(
+            |(kind, count, start, stop, reverse, (class, marker, stagger, ecn, pareto, sizes, sink))| {
+                Traffic {
+                    start,
+                    pareto,
+                    sizes,
+                    stagger,
+                    stop,
+                    reverse,
+                    class,
+                    marker,
+                    ecn,
+                    sink,
+                    ..traffic("", count, kind)
+                }
+            },
+        )
 }
 
 fn several() -> impl Strategy<Value = Vec<Traffic>> {

@@ -21,6 +21,55 @@ fn try_run(plan: &Plan, seed: u64) -> Option<Record> {
     }
 }
 
+/// Histograms hold every packet that was received, and no more datagrams are lost than were sent.
+fn deliveries_are_sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
+    let (flows, arrived, losses) = (&record.flows, &record.deliveries, &record.losses);
+    let is_udp = |i: u32| {
+        matches!(plan.traffic[i as usize].kind, TrafficKind::UdpCbr { .. } | TrafficKind::UdpOnoff { .. })
+    };
+    let web = |i: u32| matches!(plan.traffic[i as usize].kind, TrafficKind::Web(_));
+    for traffic in 0..plan.traffic.len() as u32 {
+        let rows = || (0..flows.traffic.len()).filter(|row| flows.traffic[*row] == traffic);
+        let of = |column: &[u32], values: &[u64]| -> u64 {
+            column.iter().zip(values).filter(|(i, _)| **i == traffic).map(|(_, value)| value).sum()
+        };
+        let counted = of(&record.delays.traffic, &record.delays.count);
+        let received: u64 = rows().map(|row| flows.received_packets[row]).sum();
+        if is_udp(traffic) || plan.trace.delays && !web(traffic) {
+            prop_assert_eq!(counted, received);
+        } else if !plan.trace.delays {
+            prop_assert_eq!(counted, 0);
+        }
+        let periods = of(&losses.traffic, &losses.count);
+        let mine = || (0..arrived.flow.len()).filter(|i| flows.traffic[arrived.flow[*i] as usize] == traffic);
+        prop_assert_eq!(periods, mine().map(|i| arrived.loss_periods[i]).sum::<u64>());
+        let lost: u64 = losses
+            .traffic
+            .iter()
+            .zip(losses.length.iter().zip(&losses.count))
+            .filter(|(i, _)| **i == traffic)
+            .map(|(_, (length, count))| length * count)
+            .sum();
+        prop_assert_eq!(lost, mine().map(|i| arrived.lost_packets[i]).sum::<u64>());
+    }
+    for (i, row) in arrived.flow.iter().map(|row| *row as usize).enumerate() {
+        let (received, most) = (flows.received_packets[row], flows.delay_max_ns[row]);
+        let in_order = received - arrived.reordered_packets[i];
+        prop_assert!(arrived.delay_min_ns[i] <= most);
+        prop_assert!(arrived.jitter_pairs[i] <= received && arrived.jitter_ns[i] <= most * received);
+        prop_assert!(arrived.late_packets[i] <= in_order);
+        prop_assert!(arrived.unusable_periods[i] <= arrived.late_packets[i] + arrived.loss_periods[i]);
+        let sink = plan.traffic[flows.traffic[row] as usize].sink;
+        prop_assert_eq!(arrived.playout_packets[i], if sink.is_some() { in_order } else { 0 });
+        if plan.warmup == Time::ZERO {
+            // A datagram that is neither received nor dropped is in the network.
+            let missing = arrived.lost_packets[i] - arrived.reordered_packets[i];
+            prop_assert!(received + missing <= flows.sent_packets[row]);
+        }
+    }
+    Ok(())
+}
+
 /// The largest packet of these plans, in bytes.
 const LARGEST: f64 = 1000.0;
 
@@ -64,6 +113,7 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
             prop_assert!(flows.retransmitted_packets[i] <= flows.sent_packets[i]);
         }
     }
+    deliveries_are_sane(plan, record)?;
     let drops = &record.drops;
     prop_assert!(drops.time_ns.is_sorted());
     prop_assert!(drops.flow.iter().all(|flow| (*flow as usize) < flows.traffic.len()));

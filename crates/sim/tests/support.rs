@@ -65,6 +65,8 @@ pub(crate) fn traffic(name: &str, count: u32, kind: TrafficKind) -> Traffic {
         class: 0,
         marker: None,
         ecn: Ecn::Off,
+        sink: None,
+        codec: None,
     }
 }
 

@@ -19,7 +19,7 @@ from sojourn.spec.scenario import Scenario
 from sojourn.spec.units import Wrong, number
 
 #: Parameters of `templates.Home` that are options of the command.
-_OPTIONS = ("rate", "rtt", "flows", "uploads", "web", "call", "aqm", "ecn", "variant")
+_OPTIONS = ("rate", "rtt", "flows", "uploads", "web", "call", "game", "aqm", "ecn", "variant")
 
 
 def new(
@@ -65,6 +65,10 @@ def new(
     call: Annotated[
         bool | None, typer.Option("--call/--no-call", help="A voice call [default: yes].", show_default=False)
     ] = None,
+    game: Annotated[
+        bool | None,
+        typer.Option("--game/--no-game", help="An online game [default: yes].", show_default=False),
+    ] = None,
     aqm: Annotated[
         str | None,
         typer.Option("--aqm", metavar="SPEC", help="Algorithm [default: fq_codel].", show_default=False),
@@ -89,7 +93,7 @@ def new(
     given = {
         name: value
         for name, value in zip(
-            _OPTIONS, (rate, rtt, flows, uploads, web, call, aqm, ecn, variant), strict=True
+            _OPTIONS, (rate, rtt, flows, uploads, web, call, game, aqm, ecn, variant), strict=True
         )
         if value is not None
     }
@@ -120,6 +124,7 @@ def _asked() -> dict[str, Any]:
         "uploads": typer.prompt("Bulk uploads", default=default.uploads, type=int),
         "web": typer.confirm("Web pages?", default=default.web),
         "call": typer.confirm("A voice call?", default=default.call),
+        "game": typer.confirm("An online game?", default=default.game),
         "aqm": typer.prompt("Algorithm (sojourn list shows all)", default=default.aqm),
         "ecn": typer.confirm("Mark packets instead of dropping them (ECN)?", default=default.ecn),
     }

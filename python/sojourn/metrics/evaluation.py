@@ -19,6 +19,7 @@ from pathlib import Path
 # Each of these modules registers its formulas; the order of the imports is that of the registry.
 from sojourn.metrics import queue  # noqa: F401
 from sojourn.metrics import flows  # noqa: F401
+from sojourn.metrics import delivery
 from sojourn.metrics import transfers  # noqa: F401
 
 # isort: on
@@ -28,8 +29,10 @@ from sojourn.record import Record
 
 #: Metrics of a queue that a phase does not have: maxima, and runs that may begin before.
 OF_WINDOW = ("max_queue_packets", "max_delay_s", "mean_drop_run")
+#: Scopes of metrics that exist for groups of flows only.
+OF_GROUPS = ("objects", "pages", "arrivals", "datagrams", "deadline", "call")
 #: The modules of the formulas, this one included.
-FORMULAS = ("registry", "queue", "flows", "transfers", "evaluation", "tables")
+FORMULAS = ("registry", "queue", "flows", "delivery", "e_model", "transfers", "evaluation", "tables")
 
 
 @functools.cache
@@ -44,9 +47,7 @@ def compute(record: Record) -> Metrics:
     """Return every metric of a record by its full name, in the order of the registry."""
     everything = whole(record)
     values = {
-        name: metric.read(everything)
-        for name, metric in METRICS.items()
-        if metric.scope not in ("objects", "pages")
+        name: metric.read(everything) for name, metric in METRICS.items() if metric.scope not in OF_GROUPS
     }
     for group, traffic in groups(record).items():
         for name, value in _group(whole(record, traffic)).items():
@@ -93,6 +94,7 @@ def _group(table: Table) -> dict[str, Value]:
     scopes = {"flows"}
     scopes |= {"tcp"} if table.has_tcp else set()
     scopes |= {"endless"} if "tcp" in table.kinds else set()
+    scopes |= set(delivery.scopes(table))
     names = [name for name, metric in METRICS.items() if metric.scope in scopes] + _of_transfers(table)
     values.update({name: METRICS[name].read(table) for name in names})
     return values

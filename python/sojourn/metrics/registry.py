@@ -21,12 +21,15 @@ Value: TypeAlias = float | None
 #: Values by full name.
 Metrics: TypeAlias = dict[str, Value]
 Formula: TypeAlias = Callable[[Table], Value]
-Scope: TypeAlias = Literal["queue", "flows", "tcp", "endless", "objects", "pages", "own"]
+Scope: TypeAlias = Literal[
+    "queue", "flows", "tcp", "endless", "objects", "pages", "arrivals", "datagrams", "deadline", "call", "own"
+]
 View: TypeAlias = Literal[
     "summary",  # the main table of a run, in the terminal and in its report
     "traffic",  # rows of the main table for each traffic, if there are several
     "class",  # rows of the main table for each traffic class
     "comparison",  # what `compare` compares by default
+    "feel",  # what users of an application notice: compared for each traffic that has it
     "sweep",  # columns of the table of a sweep
     "lines",  # figures of a sweep
     "bars",  # bar charts of a report
@@ -57,8 +60,9 @@ class Metric:
         SI unit of the value; empty for a pure number.
     scope : str
         ``queue`` (a queue's own), ``flows`` (of a set of flows), ``tcp`` (of TCP flows), ``endless`` (of
-        endless TCP flows), ``objects`` (of finite transfers), ``pages`` (of web traffic) or ``own`` (of a
-        record; `sojourn.metrics.own`).
+        endless TCP flows), ``objects`` (of finite transfers), ``pages`` (of web traffic), ``arrivals`` (of
+        traffic whose one-way delays are recorded), ``datagrams``, ``deadline`` (of datagrams with a time of
+        use), ``call`` or ``own`` (of a record; `sojourn.metrics.own`).
     read : callable
         The formula.
     better : str

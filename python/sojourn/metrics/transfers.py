@@ -234,6 +234,8 @@ def median_page_time(t: Table) -> Value:
     formula="95th percentile of page load times, linear between ranks",
     source="as page_time_mean_s",
     better="lower",
+    views=("feel",),
+    position=156,
 )
 def p95_page_time(t: Table) -> Value:
     """Return the 95th percentile of the times to load a page."""

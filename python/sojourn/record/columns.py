@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 TABLES = ("flows", "objects", "pages")
+#: Tables that a record has only if they have rows.
+PARTS = ("deliveries", "one_way_delays", "loss_periods")
 #: Only some runs have these: ``exports`` those of algorithms in Python that declare them, the others those in
 #: the real world. ``exports`` and ``hosts`` are JSON.
 RARE = ("exports", "hosts", "lateness")
-RECORD_COLUMNS = ("window", "events", "fast_path", "queues", "phases", *TABLES, *RARE)
+RECORD_COLUMNS = ("window", "events", "fast_path", "queues", "phases", *TABLES, *PARTS, *RARE)
 LATENESS = ("edges_ns", "counts")
 TRACE_TABLES = ("drops", "cwnd", "packets", "flow_series")
 
@@ -39,6 +41,13 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     for name in TABLES:
         fields = {key: _lists([one[name][key] for one in records], code) for key, code in TYPES[name].items()}
         columns[name] = pl.DataFrame(fields).to_struct(name)
+    for name in PARTS:
+        if any(name in one for one in records):
+            fields = {
+                key: _lists([one[name][key] if name in one else b"" for one in records], code)
+                for key, code in TYPES[name].items()
+            }
+            columns[name] = pl.DataFrame(fields).to_struct(name)
     if any("exports" in one for one in records):
         texts = [json.dumps(one["exports"]) if "exports" in one else None for one in records]
         columns["exports"] = pl.Series(texts, dtype=pl.String)
@@ -58,6 +67,12 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
     for name in TABLES:
         columns = row[name].struct.unnest()
         tables[name] = {key: _bytes(columns[key][0]) for key in TYPES[name]}
+    for name in PARTS:
+        if name in row.columns:
+            columns = row[name].struct.unnest()
+            found = {key: _bytes(columns[key][0]) for key in TYPES[name]}
+            if any(found.values()):
+                tables[name] = found
     has_phases = "phases" in row.columns and row["phases"][0] is not None
     has_exports = "exports" in row.columns and row["exports"][0] is not None
     return {

@@ -152,6 +152,39 @@ class Record:
             goodput_bps=pl.col("goodput_bytes").cast(pl.Float64) * 8 / self.seconds
         )
 
+    def rows(self, table: str) -> dict[str, list[Any]]:
+        """Return the columns of a table that only some records have, as numbers; empty if it is missing."""
+        columns = self._optional(table)
+        return {name: column.tolist() for name, column in columns.items()}
+
+    @property
+    def deliveries(self) -> pl.DataFrame:
+        """One row per source of datagrams: traffic, index, losses, jitter, packets that were too late.
+
+        ``jitter_s`` is the mean difference between the one-way delays of consecutive arrivals (RFC 3550,
+        section 6.4.1); ``playout_s`` the mean time from sending to use, null without a time of use.
+        """
+        import polars as pl
+
+        def mean(total: str, count: str) -> pl.Expr:
+            return pl.when(pl.col(count) > 0).then(pl.col(total) / pl.col(count) / 1e9)
+
+        frame = pl.DataFrame(self._optional("deliveries"))
+        known = self.flows.select("traffic", "index", "received_packets").with_row_index("flow")
+        return frame.join(known, on="flow", how="left", maintain_order="left").select(
+            "traffic",
+            "index",
+            "received_packets",
+            "lost_packets",
+            "loss_periods",
+            "reordered_packets",
+            pl.when(pl.col("received_packets") > 0).then(pl.col("delay_min_ns") / 1e9).alias("min_owd_s"),
+            mean("jitter_ns", "jitter_pairs").alias("jitter_s"),
+            "late_packets",
+            "unusable_periods",
+            mean("playout_ns", "playout_packets").alias("playout_s"),
+        )
+
     @property
     def hosts(self) -> pl.DataFrame:
         """Counters of real hosts over the window: host, counter (as in ``nstat``), value.

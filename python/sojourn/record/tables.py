@@ -106,6 +106,30 @@ PAGES = (
     Column("objects", "uint64", "objects requested", ""),
     Column("bytes", "uint64", "payload of the requested objects", "bytes"),
 )
+DELIVERIES = (
+    _FLOW,
+    Column("lost_packets", "uint64", "datagrams that had not arrived when a later one did", "packets"),
+    Column("loss_periods", "uint64", "runs of lost datagrams (RFC 3357)"),
+    Column("reordered_packets", "uint64", "datagrams that arrived after a later one", "packets"),
+    Column("delay_min_ns", "uint64", "smallest one-way delay; 0 if nothing arrived", "ns"),
+    Column("jitter_ns", "uint64", "sum of the delay differences of consecutive arrivals", "ns"),
+    Column("jitter_pairs", "uint64", "how many of these differences there are"),
+    Column("late_packets", "uint64", "datagrams that arrived after the time of their use", "packets"),
+    Column("unusable_periods", "uint64", "runs of datagrams that were late or lost"),
+    Column("playout_ns", "uint64", "sum of the times from sending to use", "ns"),
+    Column("playout_packets", "uint64", "datagrams in that sum", "packets"),
+)
+_WHOSE = _TRAFFIC[0]
+ONE_WAY_DELAYS = (
+    _WHOSE,
+    Column("edge_ns", "uint64", "lower edge of a bucket of one-way delays", "ns"),
+    Column("count", "uint64", "packets in it, duplicates of TCP included", "packets"),
+)
+LOSS_PERIODS = (
+    _WHOSE,
+    Column("length", "uint64", "datagrams lost in a row", "packets"),
+    Column("count", "uint64", "how often", ""),
+)
 DROPS = (
     _TIME,
     _FLOW,
@@ -219,6 +243,9 @@ TABLES = {
     "flows": FLOWS,
     "objects": OBJECTS,
     "pages": PAGES,
+    "deliveries": DELIVERIES,
+    "one_way_delays": ONE_WAY_DELAYS,
+    "loss_periods": LOSS_PERIODS,
     "drops": DROPS,
     "cwnd": CWND,
     "packets": PACKETS,

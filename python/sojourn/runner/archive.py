@@ -22,7 +22,7 @@ from sojourn import files
 from sojourn.errors import RunFailed, place
 from sojourn.metrics import Metrics
 from sojourn.record import TYPES, Record, array
-from sojourn.record.columns import RECORD_COLUMNS, TRACE_TABLES, series_data, unpack, unpack_queues
+from sojourn.record.columns import PARTS, RECORD_COLUMNS, TRACE_TABLES, series_data, unpack, unpack_queues
 from sojourn.runner.identity import row_hash
 from sojourn.runner.run_index import RunIndex
 from sojourn.runner.sealed import Damaged, table, verify
@@ -323,6 +323,7 @@ class _LazyData(dict[str, Any]):
             self[key] = self._archive.queues(self._run_id)
         elif key in RECORD_COLUMNS:
             missing: dict[str, Any] = {"hosts": {}, "exports": {}, "lateness": None, "phases": []}
+            missing |= {name: dict.fromkeys(TYPES[name], b"") for name in PARTS}
             self.update({**missing, **self._archive.counters(self._run_id)})
         elif key == "series":
             self[key] = self._archive.series(self._run_id, [queue["name"] for queue in self["queues"]])

@@ -16,10 +16,13 @@ from sojourn import _core, files
 from sojourn.metrics import METRICS
 from sojourn.record.tables import (
     CWND,
+    DELIVERIES,
     DROPS,
     FLOW_SERIES,
     FLOWS,
+    LOSS_PERIODS,
     OBJECTS,
+    ONE_WAY_DELAYS,
     PACKETS,
     PAGES,
     QUEUE,
@@ -61,6 +64,10 @@ def _text(name: str, meaning: str, optional: bool = False) -> Column:
 
 def _whole(name: str, meaning: str) -> Column:
     return Column(name, "int64", meaning)
+
+
+def _part(name: str, meaning: str, columns: Sequence[Column]) -> Column:
+    return Column(name, "struct", meaning, is_optional=True, fields=_lists(columns))
 
 
 RUN_ID = _text("run_id", "hash of the inputs of the run: plan, algorithm, seed, version of the core")
@@ -111,6 +118,9 @@ RUNS = File(
         Column("flows", "struct", "one entry per flow", fields=_lists(FLOWS)),
         Column("objects", "struct", "one entry per finite transfer", fields=_lists(OBJECTS)),
         Column("pages", "struct", "one entry per page of web traffic", fields=_lists(PAGES)),
+        _part("deliveries", "one entry per source of datagrams", DELIVERIES),
+        _part("one_way_delays", "histograms of one-way delays", ONE_WAY_DELAYS),
+        _part("loss_periods", "how many datagrams were lost in a row", LOSS_PERIODS),
         _text("hosts", "counters of real hosts, as JSON", optional=True),
         Column(
             "lateness",

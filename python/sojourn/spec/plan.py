@@ -27,6 +27,14 @@ from sojourn.spec.units import Wrong, draw, frequency, mean, number, sized
 MOST_DRAIN = 10
 FORWARD, BACKWARD = "R1-R2", "R2-R1"
 GIGABIT = 1_000_000_000
+#: Packets of a call in a second, and in a talkspurt: a second of speech (ITU-T P.59: 1.004 s on average).
+PACKETS_PER_SECOND = TALKSPURT = 50
+#: What the jitter buffer adds to the delay of the first packet in the first talkspurt: two packets, ns.
+PLAYOUT_MARGIN = 40_000_000
+#: Payload of a packet of 20 ms of each codec, bytes.
+CODECS = {"g711": 160, "g711-no-plc": 160, "g729a": 20}
+#: Bytes of the IPv4, UDP and RTP headers of a packet of a call.
+CALL_HEADERS = 40
 
 
 def queues(scenario: ScenarioFields) -> dict[str, Queue]:
@@ -133,6 +141,7 @@ def _trace(scenario: ScenarioFields) -> dict[str, Any]:
         "drops": wanted.drops,
         "cwnd": wanted.cwnd,
         **({"packets": True} if wanted.packets else {}),
+        **({"delays": True} if wanted.delays else {}),
         **({"flows": number("span", wanted.flows)} if wanted.flows is not None else {}),
     }
 
@@ -241,7 +250,20 @@ def _traffic(scenario: ScenarioFields, traffic: Traffic, place: str, ecn: bool) 
         "class": traffic.class_,
         "marker": traffic.marker,
         "ecn": getattr(traffic, "ecn", "off"),
+        **_use(traffic),
     }
+
+
+def _use(traffic: Traffic) -> dict[str, Any]:
+    """Return when the receiver uses the datagrams of a call or a game, and the codec of a call."""
+    if traffic.kind == "game":
+        return {"sink": {"deadline": number("span", traffic.deadline)}}
+    if traffic.kind != "call":
+        return {}
+    if traffic.playout != "adaptive":
+        return {"sink": {"deadline": number("span", traffic.playout)}, "codec": traffic.codec}
+    adaptive = {"talkspurt": TALKSPURT, "margin": PLAYOUT_MARGIN}
+    return {"sink": {"jitter_buffer": adaptive}, "codec": traffic.codec}
 
 
 def _stagger(traffic: Traffic) -> dict[str, Any] | None:
@@ -253,6 +275,13 @@ def _stagger(traffic: Traffic) -> dict[str, Any] | None:
 def _kind(scenario: ScenarioFields, traffic: Traffic, place: str, ecn: bool) -> dict[str, Any]:
     if traffic.kind == "udp-cbr":
         return {"udp_cbr": {**_datagrams(traffic.rate, traffic.size), "jitter": traffic.jitter}}
+    if traffic.kind == "call":
+        size = CODECS[traffic.codec] + CALL_HEADERS
+        return {"udp_cbr": {"rate": size * 8 * PACKETS_PER_SECOND, "size": size, "jitter": 0.0}}
+    if traffic.kind == "game":
+        size = _whole(traffic.size)
+        rate = max(1, round(size * 8e9 / number("span", traffic.interval)))
+        return {"udp_cbr": {"rate": rate, "size": size, "jitter": 0.0}}
     if traffic.kind == "udp-onoff":
         return {"udp_onoff": {**_datagrams(traffic.rate, traffic.size), **_on_off(traffic)}}
     tcp = {
@@ -297,7 +326,7 @@ def _web(web: Web) -> dict[str, Any]:
 
 def _sizes(traffic: Traffic) -> dict[str, Any] | None:
     """Return the distribution of the sizes of datagrams; None if they are constant."""
-    return None if is_tcp(traffic) else _drawn(traffic.size)  # type: ignore[union-attr,arg-type]
+    return _drawn(traffic.size) if traffic.kind in ("udp-cbr", "udp-onoff") else None
 
 
 def _drawn(size: str) -> dict[str, Any] | None:

@@ -331,8 +331,34 @@ class UdpOnOff(_Datagrams):
     )
 
 
+class Call(_Datagrams):
+    """Voice calls, one direction: a packet each 20 ms; their quality (MOS) is a metric."""
+
+    kind: Literal["call"]
+    codec: Literal["g711", "g711-no-plc", "g729a"] = Field(
+        "g711",
+        description="g711: 64 kbit/s, with packet-loss concealment; g711-no-plc: without; g729a: 8 kbit/s; "
+        "40 bytes of IP, UDP and RTP headers are added to each packet",
+    )
+    playout: Period | Literal["adaptive"] = Field(
+        "adaptive",
+        description="time from sending to playing a packet; adaptive: a jitter buffer that follows the delay",
+    )
+
+
+class Game(_Datagrams):
+    """State updates of an online game: small packets at a constant interval, of no use after a deadline."""
+
+    kind: Literal["game"]
+    interval: Period = Field("16ms", description="between two packets of a source")
+    size: Bytes = Field("200B", description="on the wire")
+    deadline: Period = Field("50ms", description="from sending to arrival; later packets count in late_ratio")
+
+
 TcpTraffic = Tcp | TcpShort | TcpOnOff | Web
-Traffic = Annotated[Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpOnOff, Field(discriminator="kind")]
+Traffic = Annotated[
+    Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpOnOff | Call | Game, Field(discriminator="kind")
+]
 
 
 class Measure(Table):
@@ -362,6 +388,10 @@ class Trace(Table):
     cwnd: bool = Field(False, description="every change of a congestion window")
     packets: bool | None = Field(
         None, description="every packet that enters or leaves the measured queue; absent: false"
+    )
+    delays: bool = Field(
+        False,
+        description="one-way delays of TCP: percentiles as of datagrams, whose delays always are recorded",
     )
     flows: Period | None = Field(
         None, description="sampling interval of every flow: goodput, window, round-trip time; absent: none"

@@ -130,10 +130,20 @@ class Comparison:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The compared metrics: `chosen`, or those of the view that have a value other than 0."""
+        """The compared metrics: `chosen`, or those of the views that have a value other than 0.
+
+        The view ``feel`` adds, for each traffic that has it, what the users of an application notice.
+        """
         if self.chosen:
             return list(dict.fromkeys((self.sort, *self.chosen)))
-        wanted = dict.fromkeys((self.sort, *shown("comparison")))
+        known = set(self.results.metric_names)
+        felt = [
+            f"{one.name}.{name}"
+            for one in self.results.scenario.senders
+            for name in shown("feel")
+            if f"{one.name}.{name}" in known and (one.kind != "call" or name != "late_ratio")  # part of MOS
+        ]
+        wanted = dict.fromkeys((self.sort, *shown("comparison"), *felt))
         return [n for n in wanted if any(any(self.results.values(aqm, n)) for aqm in self.aqms)] or [
             self.sort
         ]

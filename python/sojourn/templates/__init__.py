@@ -29,7 +29,9 @@ def names() -> list[str]:
 def title(name: str) -> str:
     """Return the first sentence of a template's comment."""
     if name == HOME:
-        return "A home link of a given rate and round-trip time: downloads, uploads, web pages, a call"
+        return (
+            "A home link of a given rate and round-trip time: downloads, uploads, web pages, a call, a game"
+        )
     lines = []
     for line in _text(name).splitlines():
         if not line.startswith("#") or line.strip() == "#":
@@ -74,8 +76,8 @@ class Home:
         Base round-trip time.
     downloads, uploads : int
         Number of bulk TCP transfers in each direction.
-    web, call : bool
-        Whether there are web pages, and a voice call.
+    web, call, game : bool
+        Whether there are web pages, a voice call, and an online game.
     aqm : str
         The algorithm in both directions.
     reverse_aqm : str
@@ -95,6 +97,7 @@ class Home:
     uploads: int = 1
     web: bool = True
     call: bool = True
+    game: bool = True
     aqm: str = "fq_codel"
     ecn: bool = False
     variant: str = "cubic"
@@ -112,8 +115,8 @@ def home(wanted: Home, file: str) -> str:
     ValueError
         If a rate or the time is not a quantity.
     """
-    if not (wanted.downloads or wanted.uploads or wanted.web or wanted.call):
-        raise InputError("traffic", "is missing", "--flows, --uploads, --web or --call")
+    if not (wanted.downloads or wanted.uploads or wanted.web or wanted.call or wanted.game):
+        raise InputError("traffic", "is missing", "--flows, --uploads, --web, --call or --game")
     rate, reverse_rate = (canonical_unit("rate", one) for one in (wanted.rate, wanted.reverse_rate))
     rtt, aqm, ecn = canonical_unit("span", wanted.rtt), toml.value(wanted.aqm), toml.value(wanted.ecn)
     reverse_aqm, limit = toml.value(wanted.reverse_aqm or wanted.aqm), toml.value(wanted.limit)
@@ -169,11 +172,20 @@ start = "uniform 0s 4s"
                 f"""
 [[traffic]]                        # G.711: 160 bytes each 20 ms, and 40 bytes of IP, UDP and RTP headers
 name = "{name}"
-kind = "udp-cbr"
-{direction}rate = "80kbit/s"
-size = "200B"
-"""
+kind = "call"
+{direction}"""
             )
+    if wanted.game:
+        parts.append(
+            """
+[[traffic]]                        # updates of an online game; those that take longer are of no use
+name = "game"
+kind = "game"
+interval = "16ms"
+size = "200B"
+deadline = "50ms"                  # one way; half the round-trip time is propagation
+"""
+        )
     return "".join(parts)
 
 

@@ -5,7 +5,7 @@ use crate::{
     error::PlanError,
     packet::Packet,
     path::Route,
-    plan::{self, Draw, Tcp, Traffic, TrafficKind, Web},
+    plan::{self, Draw, Sink, Tcp, Traffic, TrafficKind, Web},
     traffic::{Demand, Edge, Starts},
 };
 use sojourn_aqm::{Class, Ecn, Time};
@@ -37,6 +37,8 @@ pub(crate) struct Group {
     pub(crate) responds_late: bool,
     /// Shape parameter of Pareto on and off times.
     pub(crate) pareto: Option<f64>,
+    /// When the receiver uses datagrams.
+    pub(crate) sink: Option<Sink>,
     /// Sizes of datagrams in bytes, if they vary.
     pub(crate) sizes: Option<Draw>,
     is_request: bool,
@@ -81,6 +83,7 @@ impl Group {
             requests: 0,
             responds_late: false,
             pareto: plan.pareto,
+            sink: plan.sink,
             sizes: plan.sizes,
             is_request: false,
             class,

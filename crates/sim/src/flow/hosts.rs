@@ -1,8 +1,8 @@
 //! The hosts of a run: all flows, and the state that they share.
 
 use super::{
-    Application, Applications, Connection, Endpoint, Flow, FlowIndex, Group, Pools, Source, Task, Udp,
-    WarmupSnapshot, Writer,
+    Application, Applications, Arrivals, Connection, Delivery, Endpoint, Flow, FlowIndex, Group, Playout,
+    Pools, Source, Task, Udp, WarmupSnapshot, Writer,
 };
 use crate::{
     engine::RtoScan,
@@ -21,6 +21,8 @@ pub(crate) struct Hosts {
     /// The applications of connections that have one.
     pub(crate) applications: Applications,
     pub(crate) index: FlowIndex,
+    /// What arrived of each group.
+    pub(crate) arrivals: Arrivals,
     /// Finite transfers.
     pub(crate) objects: ObjectColumns,
     pub(crate) rto_scan: RtoScan,
@@ -46,6 +48,7 @@ impl Hosts {
         Hosts {
             applications: Applications::default(),
             index: FlowIndex::new(&groups),
+            arrivals: Arrivals::new(groups.len(), plan.trace.delays),
             groups,
             flows,
             objects: ObjectColumns::default(),
@@ -93,7 +96,16 @@ impl Hosts {
                 Endpoint::Tcp(connection)
             }
             (None, Some((source, size))) => {
-                Endpoint::Udp(Box::new(Udp { source, size, sent: 0, goodput: 0, received: 0, marker }))
+                let delivery = Delivery::new(group.sink.map(Playout::new));
+                Endpoint::Udp(Box::new(Udp {
+                    source,
+                    size,
+                    sent: 0,
+                    goodput: 0,
+                    received: 0,
+                    marker,
+                    delivery,
+                }))
             }
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };

@@ -2,15 +2,19 @@
 
 mod application;
 mod connection;
+mod delivery;
 mod group;
 mod hosts;
 mod index;
+mod playout;
 
 pub(crate) use application::{Application, Applications, Task, Writer};
 pub(crate) use connection::{Connection, FlowRoute, Pools};
+pub(crate) use delivery::{Arrivals, Delivery};
 pub(crate) use group::Group;
 pub(crate) use hosts::Hosts;
 pub(crate) use index::{FlowIndex, Source};
+pub(crate) use playout::Playout;
 
 use crate::{
     engine::{FlowTimer, RtoEvent, Timers},
@@ -104,6 +108,7 @@ pub(crate) struct Udp {
     pub(crate) goodput: u64,
     pub(crate) received: u64,
     pub(crate) marker: Option<EdgeMarker>,
+    pub(crate) delivery: Delivery,
 }
 
 impl Udp {

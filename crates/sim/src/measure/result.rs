@@ -3,11 +3,11 @@
 use super::Recorder;
 use crate::{
     error::RunError,
-    flow::{Application, Flow, Hosts, WarmupSnapshot},
+    flow::{Application, Endpoint, Flow, Hosts, WarmupSnapshot},
     packet::Packet,
     path::{Network, Route},
     queue::Port,
-    record::{DropColumns, FlowColumns, FlowSeriesColumns, PacketColumns, Record, Window},
+    record::{DeliveryColumns, DropColumns, FlowColumns, FlowSeriesColumns, PacketColumns, Record, Window},
 };
 
 /// The state of a run at the end of its window.
@@ -42,8 +42,12 @@ impl RunResult<'_> {
         let kinds = &mut self.network.kinds;
         let record = self.recorder.columns(self.window, self.measured as usize, self.ports, kinds);
         let flows = flow_columns(&self);
+        let deliveries = delivery_columns(self.hosts);
+        let groups = &self.hosts.groups;
+        let traffic_of = |number: usize| (!groups[number].is_requests()).then_some(groups[number].traffic);
+        let (delays, losses) = self.hosts.arrivals.columns(traffic_of);
         let Traces { drops, packets, flow_series } = self.traces;
-        Record { flows, drops, cwnd, packets, flow_series, ..record }
+        Record { flows, deliveries, delays, losses, drops, cwnd, packets, flow_series, ..record }
     }
 }
 
@@ -117,6 +121,17 @@ fn flow_columns(result: &RunResult<'_>) -> FlowColumns {
         columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max.0);
         if !group.is_requests() {
             columns.goodput_bytes[row] += flow.goodput(group, hosts.applications.get(number as u32));
+        }
+    }
+    columns
+}
+
+fn delivery_columns(hosts: &Hosts) -> DeliveryColumns {
+    let mut columns = DeliveryColumns::default();
+    for (flow, number) in hosts.flows.iter().zip(0..) {
+        if let Endpoint::Udp(udp) = &flow.endpoint {
+            let row = hosts.index.of(number, &hosts.groups[flow.group as usize]);
+            udp.delivery.add_to(&mut columns, row);
         }
     }
     columns

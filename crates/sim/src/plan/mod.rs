@@ -85,6 +85,9 @@ pub struct Trace {
     /// Record every packet that enters or leaves the measured queue.
     #[serde(default)]
     pub packets: bool,
+    /// Record the one-way delays of TCP; those of datagrams always are.
+    #[serde(default)]
+    pub delays: bool,
     /// Interval of samples of every flow; absent: no samples.
     #[serde(default, deserialize_with = "nanoseconds::optional_span")]
     pub flows: Option<Span>,
@@ -251,6 +254,29 @@ pub struct Traffic {
     /// ECN field of datagrams; TCP has an option of its own.
     #[serde(default)]
     pub ecn: Ecn,
+    /// When the receiver uses datagrams; absent: as they arrive.
+    #[serde(default)]
+    pub sink: Option<Sink>,
+    /// The codec of a call, for metrics; it has no effect on the run.
+    #[serde(default)]
+    pub codec: Option<String>,
+}
+
+/// When the receiver of datagrams uses them; those that arrive later are of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Sink {
+    /// This long after they were sent.
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    Deadline(Span),
+    /// After an adaptive jitter buffer.
+    JitterBuffer {
+        /// Packets of a talkspurt, in which the delay of the buffer is constant.
+        talkspurt: u32,
+        /// The delay of the first talkspurt, in addition to that of the first packet.
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        margin: Span,
+    },
 }
 
 /// A ramp: the first `by` sources start at their time, the next `by` one `every` later, and so on.

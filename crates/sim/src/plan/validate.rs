@@ -3,7 +3,7 @@
 
 use crate::{
     error::PlanError,
-    plan::{Access, Capacity, Draw, Plan, Tcp, Topology, TrafficKind, Web},
+    plan::{Access, Capacity, Draw, Plan, Sink, Tcp, Topology, TrafficKind, Web},
 };
 use sojourn_aqm::{Span, Time};
 
@@ -87,6 +87,15 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             if stagger.by == 0 {
                 return Err(PlanError::new(format!("{key}.stagger.by"), "is zero").allowed("1 or more"));
             }
+        }
+        match group.sink {
+            Some(Sink::JitterBuffer { talkspurt: 0, .. }) => {
+                return Err(PlanError::new(format!("{key}.sink.talkspurt"), "is zero").allowed("1 or more"));
+            }
+            Some(Sink::JitterBuffer { margin: time, .. } | Sink::Deadline(time)) => {
+                delay(&format!("{key}.sink"), time)?;
+            }
+            None => {}
         }
         if let Some(own) = &group.access {
             access(&format!("{key}.access"), own)?;

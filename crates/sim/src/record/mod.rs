@@ -6,6 +6,7 @@
 
 mod classes;
 mod counters;
+mod delivery;
 mod fast_path;
 mod histogram;
 mod integrals;
@@ -14,6 +15,7 @@ mod reserve;
 pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
 pub use counters::Totals;
+pub use delivery::{DelayColumns, DeliveryColumns, LossColumns};
 pub use fast_path::{FastPath, SlowPathReason};
 pub use histogram::Histogram;
 pub(crate) use integrals::Backlog;
@@ -32,6 +34,12 @@ pub struct Record {
     pub phases: Vec<QueueRecord>,
     /// One row per flow.
     pub flows: FlowColumns,
+    /// One row per source of datagrams.
+    pub deliveries: DeliveryColumns,
+    /// One-way delays of each traffic.
+    pub delays: DelayColumns,
+    /// Loss periods of each traffic of datagrams.
+    pub losses: LossColumns,
     /// One row per finite transfer.
     pub objects: ObjectColumns,
     /// One row per page of web traffic.

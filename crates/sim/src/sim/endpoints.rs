@@ -32,10 +32,15 @@ pub(super) fn receive(hosts: &mut Hosts, clock: &mut Clock, at: Time, packet: &m
     let flow = &mut hosts.flows[packet.flow as usize];
     let in_window = flow.counts.receive(&mut flow.losses, at, Time(packet.stamp), clock.window);
     let group = &hosts.groups[flow.group as usize];
+    if hosts.arrivals.counts_tcp && in_window && group.tcp().is_some() {
+        hosts.arrivals.add_tcp_delay(flow.group, at - Time(packet.stamp));
+    }
     let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else {
         if let Endpoint::Udp(udp) = &mut flow.endpoint {
             udp.goodput += u64::from(packet.bytes) * u64::from(in_window);
             udp.received += u64::from(packet.bytes);
+            let times = (Time(packet.stamp), at);
+            udp.delivery.receive(packet.number, times, in_window, flow.group, &mut hosts.arrivals);
         }
         return Reply::Nothing;
     };

@@ -147,7 +147,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(
     let Network { each, kinds, fixed_path, steps, round_trips } = network;
     let (steps, round_trips) = (&mut steps[..], &mut round_trips[..]);
     let mut links = Links { each, kinds, fixed_path };
-    let Hosts { groups, flows, applications, rto_scan, released, sacks, pools, .. } = hosts;
+    let Hosts { groups, flows, applications, arrivals, rto_scan, released, sacks, pools, .. } = hosts;
     let (groups, flows) = (&groups[..], &mut flows[..]);
     let QueueLog { measured, recorder, losses, .. } = log;
     let measured = *measured;
@@ -196,6 +196,9 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(
 
         let data = round_trip.cross_to_receiver(&mut links, host, at, packet.bytes);
         let in_window = flow.counts.receive(&mut flow.losses, data.arrival, Time(packet.stamp), clock.window);
+        if arrivals.counts_tcp && in_window {
+            arrivals.add_tcp_delay(flow.group, data.arrival - Time(packet.stamp));
+        }
         let pool = &mut pools.receivers;
         let plain = connection.receive::<SACK>(group, tcp, packet, in_window, applications, pool);
 

@@ -162,6 +162,7 @@ class Setup:
             aqm=self.down.spec,
             reverse_aqm=self.up.spec,
             limit=link.buffer,
+            game=False,
         )
         return Scenario.from_toml(templates.home(wanted, "home.toml"), "home.toml").with_(
             trace={"interval": "off"}

@@ -10,7 +10,7 @@ from sojourn.spec.plan import is_tcp
 from sojourn.spec.scenario import Scenario
 from sojourn.worlds.hosts.kernel import HEADERS, LEAST_SEGMENT, OPTIONS, VARIANTS, tcps
 
-KINDS = ("tcp", "tcp-short", "web", "udp-cbr")
+KINDS = ("tcp", "tcp-short", "web", "udp-cbr", "call", "game")
 MOST_SOURCES = 16000
 #: Called with key, problem, and allowed values.
 Refuse = Callable[[str, str, str], NoReturn]
@@ -43,7 +43,12 @@ def check(scenario: Scenario, available: Collection[str], world: str) -> None:
         refuse("conventions", f"= {scenario.conventions!r} is not possible", "default, linux")
     if scenario.trace.cwnd:
         refuse("trace.cwnd", "is not possible: the kernel does not report each change", "false")
-    for key, wanted in (("packets", scenario.trace.packets), ("flows", scenario.trace.flows)):
+    traces = (
+        ("packets", scenario.trace.packets),
+        ("flows", scenario.trace.flows),
+        ("delays", scenario.trace.delays),
+    )
+    for key, wanted in traces:
         if wanted:
             refuse(f"trace.{key}", "is not possible: only the simulator records it", "leave it out")
     if scenario.phase:

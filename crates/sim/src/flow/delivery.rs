@@ -1,0 +1,191 @@
+//! How packets reach their receivers: one-way delays, jitter, losses, and datagrams that are too late.
+//!
+//! Each traffic has a histogram of one-way delays and of the lengths of its losses ([`Arrivals`]); each
+//! source of datagrams has counters of its own ([`Delivery`]). One-way delay is the time from the first bit
+//! that the sender hands to its link to the last bit at the receiver (RFC 7679). TCP has the histogram of
+//! delays only, and only if the plan asks for it: its losses are repaired.
+//!
+//! A datagram is lost if a later one of its flow arrives before it: then the receiver has to do without it.
+//! Lost datagrams in a row are one loss period (RFC 3357); those behind the last received one are not
+//! counted.
+
+use super::playout::Playout;
+use crate::record::{DelayColumns, DeliveryColumns, Histogram, LossColumns};
+use sojourn_aqm::{Span, Time};
+use std::collections::BTreeMap;
+
+/// What arrived of each traffic in the measurement window.
+pub(crate) struct Arrivals {
+    /// By group, those of requests included.
+    groups: Vec<Arrived>,
+    /// Whether TCP is counted, too.
+    pub(crate) counts_tcp: bool,
+}
+
+#[derive(Clone, Default)]
+struct Arrived {
+    delays: Histogram,
+    /// The number of loss periods by their length.
+    losses: BTreeMap<u32, u64>,
+}
+
+impl Arrivals {
+    pub(crate) fn new(groups: usize, counts_tcp: bool) -> Arrivals {
+        Arrivals { groups: vec![Arrived::default(); groups], counts_tcp }
+    }
+
+    /// A packet of `group` arrives in the window.
+    #[inline]
+    pub(crate) fn add_delay(&mut self, group: u32, delay: Span) {
+        self.groups[group as usize].delays.add(delay.0);
+    }
+
+    /// The same where TCP is counted rarely: out of the way of others.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn add_tcp_delay(&mut self, group: u32, delay: Span) {
+        self.add_delay(group, delay);
+    }
+
+    /// The histograms of delays and loss periods; `traffic_of` is the traffic of a group, if it is recorded.
+    pub(crate) fn columns(&self, traffic_of: impl Fn(usize) -> Option<u32>) -> (DelayColumns, LossColumns) {
+        let (mut delays, mut losses) = (DelayColumns::default(), LossColumns::default());
+        for (number, group) in self.groups.iter().enumerate() {
+            let Some(traffic) = traffic_of(number) else { continue };
+            let (edges, counts) = group.delays.since(&Histogram::default());
+            delays.traffic.extend(edges.iter().map(|_| traffic));
+            delays.edge_ns.extend(edges);
+            delays.count.extend(counts);
+            for (length, count) in &group.losses {
+                losses.traffic.push(traffic);
+                losses.length.push(u64::from(*length));
+                losses.count.push(*count);
+            }
+        }
+        (delays, losses)
+    }
+}
+
+/// What arrived of one source of datagrams.
+#[derive(Default)]
+pub(crate) struct Delivery {
+    /// One beyond the highest number that arrived.
+    next: u32,
+    /// The delay of the last datagram that arrived.
+    last_delay: Option<Span>,
+    /// When datagrams are used, if that matters.
+    playout: Option<Playout>,
+    counts: Counts,
+}
+
+/// Counters in the measurement window.
+#[derive(Default)]
+struct Counts {
+    lost: u64,
+    loss_periods: u64,
+    reordered: u64,
+    delay_min: Option<Span>,
+    /// Sum of the differences of the delays of consecutive arrivals.
+    jitter: u64,
+    /// How many differences there are.
+    pairs: u64,
+}
+
+impl Delivery {
+    pub(crate) fn new(playout: Option<Playout>) -> Delivery {
+        Delivery { playout, ..Delivery::default() }
+    }
+
+    /// Datagram `number` of `group`, sent at `sent`, arrives at `at`.
+    pub(crate) fn receive(
+        &mut self,
+        number: u32,
+        (sent, at): (Time, Time),
+        in_window: bool,
+        group: u32,
+        arrivals: &mut Arrivals,
+    ) {
+        let delay = at - sent;
+        let before = self.last_delay.replace(delay);
+        let missing = number.checked_sub(self.next);
+        if in_window {
+            arrivals.add_delay(group, delay);
+            let counts = &mut self.counts;
+            counts.delay_min = Some(counts.delay_min.map_or(delay, |least| least.min(delay)));
+            if let Some(before) = before {
+                counts.jitter += delay.0.abs_diff(before.0);
+                counts.pairs += 1;
+            }
+            match missing {
+                Some(0) => {}
+                Some(missing) => {
+                    counts.lost += u64::from(missing);
+                    counts.loss_periods += 1;
+                    *arrivals.groups[group as usize].losses.entry(missing).or_default() += 1;
+                }
+                None => counts.reordered += 1,
+            }
+        }
+        let Some(missing) = missing else { return };
+        self.next = number + 1;
+        if let Some(playout) = &mut self.playout {
+            playout.receive(number, missing, delay, in_window);
+        }
+    }
+
+    /// Add the counters of the flow with this row.
+    pub(crate) fn add_to(&self, columns: &mut DeliveryColumns, row: u32) {
+        let counts = &self.counts;
+        let used = self.playout.as_ref().map(Playout::counts).unwrap_or_default();
+        columns.flow.push(row);
+        columns.lost_packets.push(counts.lost);
+        columns.loss_periods.push(counts.loss_periods);
+        columns.reordered_packets.push(counts.reordered);
+        columns.delay_min_ns.push(counts.delay_min.unwrap_or(Span::ZERO).0);
+        columns.jitter_ns.push(counts.jitter);
+        columns.jitter_pairs.push(counts.pairs);
+        columns.late_packets.push(used.late);
+        columns.unusable_periods.push(used.periods);
+        columns.playout_ns.push(used.playout);
+        columns.playout_packets.push(used.packets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers, and delays in ms, of what arrives; the first `before` arrivals are outside the window.
+    fn after(arrivals_of: &[(u32, u64)], before: usize) -> (DeliveryColumns, DelayColumns, LossColumns) {
+        let (mut delivery, mut arrivals) = (Delivery::default(), Arrivals::new(1, false));
+        for (i, (number, ms)) in arrivals_of.iter().enumerate() {
+            let sent = Time(u64::from(*number) * 1_000_000_000);
+            delivery.receive(*number, (sent, sent + Span::from_millis(*ms)), i >= before, 0, &mut arrivals);
+        }
+        let mut columns = DeliveryColumns::default();
+        delivery.add_to(&mut columns, 7);
+        let (delays, losses) = arrivals.columns(|_| Some(3));
+        (columns, delays, losses)
+    }
+
+    /// Lost: 2 and 3, then 5; 3 arrives after 4, and is lost for its receiver. Differences of delays: 20,
+    /// 10, 5 and 15 ms, in the order of arrival.
+    #[test]
+    fn losses_and_jitter_follow_from_numbers_and_delays() {
+        let (columns, delays, losses) = after(&[(0, 10), (1, 30), (4, 20), (3, 25), (6, 40)], 0);
+        assert_eq!((columns.flow[0], columns.lost_packets[0], columns.loss_periods[0]), (7, 3, 2));
+        assert_eq!(columns.reordered_packets[0], 1);
+        assert_eq!((columns.jitter_ns[0], columns.jitter_pairs[0]), (50_000_000, 4));
+        assert_eq!(columns.delay_min_ns[0], 10_000_000);
+        assert_eq!((losses.traffic, losses.length, losses.count), (vec![3, 3], vec![1, 2], vec![1, 1]));
+        assert_eq!((delays.count.iter().sum::<u64>(), delays.traffic[0]), (5, 3));
+    }
+
+    /// The first arrival in the window is compared with the last one before it.
+    #[test]
+    fn what_arrives_before_the_window_is_not_counted() {
+        let (columns, delays, losses) = after(&[(1, 10), (2, 30), (4, 20)], 2);
+        assert_eq!((columns.lost_packets[0], columns.jitter_ns[0]), (1, 10_000_000));
+        assert_eq!((delays.count, losses.count), (vec![1], vec![1]));
+    }
+}
