@@ -31,7 +31,7 @@ RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo
 # The target of `make wasm`, if it is installed.
 WASM   := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/wasm32-unknown-unknown)
 
-.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs wasm web \
+.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs site wasm web \
 	validate validate-real validate-kernel audit lock wheelhouse clean
 
 help: ## Show this list
@@ -123,6 +123,13 @@ docs: build setup ## Generate pictures, parameter tables, metrics and the schema
 	@$(BIN)/python docs/pictures.py
 	@$(BIN)/python docs/generate.py
 
+site: build $(STAMPS)/site $(if $(WASM),wasm) ## Build the documentation as a website into target/site
+	@rm -rf target/site target/live
+	$(if $(WASM),@mkdir -p target/live && $(BIN)/sojourn explore --out target/live/live.html)
+	$(BIN)/sphinx-build -W --keep-going --quiet --jobs $(CORES) -c docs/site . target/site
+	@$(BIN)/python docs/site/check.py target/site
+	@echo "Open target/site/index.html in a browser."
+
 validate: build setup ## Compare with recorded results of ns-2 (about five minutes) and of Linux
 	$(BIN)/python -m validation.run
 	$(BIN)/python -m validation.linux.run
@@ -140,6 +147,7 @@ lock: ## Pin the Python packages again, with hashes (needs uv); UPGRADE=--upgrad
 	@command -v uv >/dev/null || { echo "uv is missing; install it: pipx install uv" >&2; exit 2; }
 	$(LOCK) pyproject.toml requirements/tools.in --output-file requirements/user.txt
 	$(LOCK) pyproject.toml requirements/tools.in --extra dask --extra dev --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml --extra site --constraint requirements/dev.txt --output-file requirements/site.txt
 	$(PYTHON) tools/pins.py sbom
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
@@ -165,6 +173,10 @@ $(STAMPS)/user: requirements/user.txt
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/user
+	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
+	@touch $@
+
+$(STAMPS)/site: requirements/site.txt $(STAMPS)/user
 	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
 	@touch $@
 

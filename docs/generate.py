@@ -11,18 +11,20 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import topology
 import typer
 from markup import NOTE, table
 from pages import pages
 
-from sojourn import _core
+from sojourn import _core, templates
 from sojourn.cli import _app as command_line
+from sojourn.cli import topics
 from sojourn.cli.examples import EXAMPLES
 from sojourn.metrics import METRICS, per_class
 from sojourn.record import UNKNOWN
 from sojourn.record.tables import Column
 from sojourn.runner.layout import KINDS, File
-from sojourn.spec.scenario import json_schema
+from sojourn.spec.scenario import Scenario, json_schema
 from sojourn.worlds import having
 
 HERE = Path(__file__).parent
@@ -172,6 +174,43 @@ def shown(default: object) -> str:
     return "" if default in (None, [], {}) else f"`{json.dumps(default)}`"
 
 
+def senders() -> str:
+    """Tabulate kinds of traffic, congestion controls and options of TCP, as `sojourn explain` has them."""
+    text = NOTE + "# Senders\n\nWhat `sojourn explain NAME` prints about them.\n"
+    topics_of = dict(topics.groups())
+    text += "\n## Kinds of traffic\n\nThe keys of a `[[traffic]]` table, by its `kind`.\n"
+    for name in topics_of["kinds of traffic"]:
+        found = topics.find(name)
+        text += f"\n### `{name}`\n\n{found.data['doc']}\n\n"
+        text += table(
+            ["key", "default", "meaning"], [[f"`{row[0]}`", *row[1:]] for row in found.tables[0].rows]
+        )
+    for label in ("congestion controls", "options of TCP"):
+        entries = [topics.find(name).tables[0] for name in topics_of[label]]
+        entries = [one for one in entries if one.columns == entries[-1].columns]
+        heads = [one.label for one in entries[-1].columns]
+        rows = [[f"`{row[0]}`", *(str(cell) for cell in row[1:])] for one in entries for row in one.rows]
+        text += f"\n## {label[0].upper()}{label[1:]}\n\n" + table(heads, rows)
+    return text
+
+
+def template_pages() -> dict[str, str]:
+    """Write the page of all templates, and a picture of the topology of each."""
+    text = (
+        NOTE + "# Templates\n\nScenarios to begin with. `sojourn new --template NAME FILE` writes one, "
+        "with comments;\n"
+    )
+    text += "the options of `sojourn new` change the home link. A red mark is a queue of finite size.\n"
+    made = {}
+    for name in templates.names():
+        one = Scenario.from_toml(templates.text(name, f"{name}.toml"), name)
+        made[f"templates/{name}.svg"] = topology.svg(one)
+        text += f"\n## {name}\n\n{templates.title(name)}.\n\n![Topology of {name}]({name}.svg)\n\n"
+        text += table(["traffic", "kind", "sources", "direction"], topology.traffic(one))
+        text += f"\n```sh\nsojourn new --template {name} {name}.toml\n```\n"
+    return {"templates/README.md": text, **made}
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "reference/commands.md": commands,
     "reference/conventions.md": conventions,
@@ -179,13 +218,18 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/metrics.md": metrics,
     "reference/scenario.md": scenario,
     "reference/scenario.schema.json": schema,
+    "reference/senders.md": senders,
 }
 
 
 def main() -> int:
     """Write every page, or only compare with ``--check``."""
     stale = []
-    for name, text in {**pages(), **{name: make() for name, make in PAGES.items()}}.items():
+    for name, text in {
+        **pages(),
+        **template_pages(),
+        **{name: make() for name, make in PAGES.items()},
+    }.items():
         path = HERE / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(name)

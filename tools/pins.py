@@ -1,4 +1,4 @@
-"""The lists of pinned Python packages: `requirements/user.txt` and `dev.txt`.
+"""The lists of pinned Python packages: `requirements/user.txt`, `dev.txt` and `site.txt`.
 
     python tools/pins.py sbom     write requirements/python.cdx.json, which is part of every wheel
 

@@ -83,17 +83,6 @@ def test_the_python_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     assert (tmp_path / "table.csv").read_text().startswith("aqm,metric,unit,mean,ci95,n")
 
 
-def test_the_readme_python_block_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.chdir(ROOT)
-    (code,) = blocks(ROOT / "README.md", "python")
-    short = code.replace(
-        'load("examples/red40.toml")', 'load("examples/red40.toml").with_(duration="4s", warmup="2s")'
-    )
-    assert short != code
-    exec(compile(short.replace("seeds=10", "seeds=2"), "README.md", "exec"), {})
-    assert "utilization" in capsys.readouterr().out
-
-
 def test_the_complete_scenario_of_the_scenarios_page_is_valid():
     import sojourn
 
