@@ -160,3 +160,11 @@ fn the_plans_are_valid() {
         assert!(record.queues[0].arrivals > 0);
     }
 }
+
+#[test]
+fn the_highest_class_has_samples() {
+    let mut plan = plans()[0].clone();
+    plan["traffic"][2]["class"] = json!(255);
+    let record = answer(&plan.to_string()).expect("a valid plan").run(&Control::default()).expect("it runs");
+    assert_eq!(record.queues[0].classes.number.last(), Some(&255));
+}

@@ -83,7 +83,7 @@ impl Classes {
     /// Queued packets of each class that has occurred, of `packets` in total; nothing if only class 0 has.
     pub(super) fn queued(&self, packets: u32) -> impl Iterator<Item = (u8, u32)> {
         let mut rest = packets;
-        let others = self.0.iter().zip(1..).filter(|(row, _)| row.arrivals > 0);
+        let others = self.0.iter().zip(1..=u8::MAX).filter(|(row, _)| row.arrivals > 0);
         let mut all: Vec<(u8, u32)> = others.map(|(row, class)| (class, row.queued() as u32)).collect();
         all.iter().for_each(|(_, queued)| rest -= queued);
         if !all.is_empty() {
