@@ -134,13 +134,20 @@ LINKS = (
     "-tcp Newreno -pkt 500 -accdelays {d} -accrate 10 -srvrate 10 -srvdelay 10 -brate 10 -bdelay 10 -buf 100"
 )
 AUTOMATIC = "-aqm ARED -minth 0 -maxth 0 -wq 0"
-#: ARED with automatic and with given parameters.
+#: RED with ns-2.35's default of use_mark_p_, which all other cases switch off.
+HOSTS = "5,15,25,35,45,55,65,75,85,95,105,115,125,135,145,155,165,175,185,195"
+MARK_P = (
+    f"-N 20 -nodes 20 -tcp Reno -pkt 960 -accdelays {HOSTS} -accrate 100 -srvrate 100 -srvdelay 1 -brate 10"
+    " -bdelay 10 -buf 40 -aqm RED -minth 10 -maxth 30 -maxp 1 -wq 0.002 -ecn 1 -usemarkp 1"
+)
+#: ARED with automatic and with given parameters, and that case of RED.
 TUNED = {
     **{f"A-D{d}-N{n}-auto": f"-N {n} {LINKS.format(d=d)} {AUTOMATIC}" for d in (10, 100) for n in (40, 400)},
     "A-D100-N40-auto-ecn": f"-N 40 {LINKS.format(d=100)} {AUTOMATIC} -ecn 1",
     "A-D100-N100-target": f"-N 100 {LINKS.format(d=100)} {AUTOMATIC} -targetdelay 0.02",
     "A-D100-N100-set": f"-N 100 {LINKS.format(d=100)} -aqm ARED -minth 15 -maxth 45 -wq 0.002",
     "A-D10-N100-set-ecn": f"-N 100 {LINKS.format(d=10)} -aqm ARED -minth 15 -maxth 45 -wq 0.002 -ecn 1",
+    "B-x1-q40-mark_p-ecn": MARK_P,
 }
 #: RIO: the first flows send In packets, the others Out packets.
 CLASSES = {
@@ -155,7 +162,7 @@ CLASSES = {
 
 
 def tuned(name: str, seed: int) -> dict[str, object]:
-    """Run one case of ARED."""
+    """Run one case of `TUNED`."""
     return kept(name, seed, ns2("oracle.tcl", f"-id {name} -seed {seed} {TUNED[name]}".split()))
 
 

@@ -122,18 +122,21 @@ def limit(a: dict[str, str]) -> str:
 
 def spec(a: dict[str, str]) -> str:
     """Return the algorithm."""
+    # oracle.tcl switches use_mark_p_ off by default; the preset has it on.
+    always_mark = " mark_p 1" if a["ecn"] == "1" and a.get("usemarkp") != "1" else ""
     if a["aqm"] in ("RED", "GRED"):
         red = f"min_th {a['minth']}p max_th {a['maxth']}p max_p {a['maxp']} w_q {a['wq']}"
         if a.get("redqib") == "1":
             wire = int(a["pkt"]) + 40
             red = red.replace(f"{a['minth']}p", f"{int(a['minth']) * wire}B")
             red = red.replace(f"{a['maxth']}p", f"{int(a['maxth']) * wire}B")
-        return f"{a['aqm'].lower()} {red}" + (" wait off" if a.get("wait") == "0" else "")
+        wait = " wait off" if a.get("wait") == "0" else ""
+        return f"{a['aqm'].lower()} {red}{wait}{always_mark}"
     if a["aqm"] == "ARED":
         if a["minth"] == "0":
             target = f" target_delay {float(a['targetdelay']) * 1000:g}ms" if "targetdelay" in a else ""
-            return f"ared{target}"
-        return f"ared min_th {a['minth']}p max_th {a['maxth']}p w_q {a['wq']}"
+            return f"ared{target}{always_mark}"
+        return f"ared min_th {a['minth']}p max_th {a['maxth']}p w_q {a['wq']}{always_mark}"
     if a["aqm"] == "RIO":
         given = {key: a.get(f"rio{key}", value) for key, value in RIO.items()}
         words = (f"min_{to} {given[f'{to}min']}p max_{to} {given[f'{to}max']}p" for to in ("in", "out"))

@@ -1,5 +1,5 @@
 //! The common part of `prio` and `drr`: the mapping of classes to bands, an algorithm or another scheduler on
-//! each band, and one shared limit.
+//! each band, and the limits.
 //!
 //! A class number encodes a band and a drop precedence: with `precedences` p, number c is band c / p with
 //! precedence c mod p, which is the class passed to the band's algorithm. With p = 3, AF class n with drop
@@ -7,11 +7,21 @@
 
 use crate::{
     Cause, Class, Context, Limit, PacketView, Param, Random, Range, Scheduler, Spec, SpecError, Time, Token,
-    config::{config, meaning},
+    config::{choice, config, meaning},
     droptail::DropTail,
     scheduler::{Bank, End, EventSink, Outcome, prefixed},
 };
 use alloc::{boxed::Box, format, vec::Vec};
+
+choice! {
+    /// What the limit of the queue limits.
+    pub enum Limits {
+        /// The queue of each class.
+        Class = "class",
+        /// All classes together.
+        Shared = "shared",
+    }
+}
 
 const OWN: Param = Param::derived("aqm").source("RFC 2475 leaves it open");
 
@@ -59,11 +69,12 @@ pub(crate) struct Bands {
     nested: Vec<Option<Box<dyn Scheduler>>>,
     precedences: u8,
     limit: Limit,
+    limits: Limits,
 }
 
 impl Bands {
     /// Empty queues in front of `link`.
-    pub(crate) fn new(config: &Config, link: &Context) -> Result<Bands, SpecError> {
+    pub(crate) fn new(config: &Config, limits: Limits, link: &Context) -> Result<Bands, SpecError> {
         let context = Context { ecn: config.ecn, ..*link };
         let Config { aqm_0, aqm_1, aqm_2, aqm_3, aqm_4, aqm_5, aqm_6, aqm_7, .. } = config;
         let (mut aqms, mut nested) = (Vec::new(), Vec::new());
@@ -85,7 +96,7 @@ impl Bands {
             }
         }
         let bank = Bank::new(aqms, link);
-        Ok(Bands { bank, nested, precedences: config.precedences as u8, limit: link.limit })
+        Ok(Bands { bank, nested, precedences: config.precedences as u8, limit: link.limit, limits })
     }
 
     /// The band of a packet, and its view for the band's algorithm.
@@ -124,9 +135,17 @@ impl Bands {
         lengths.fold((0, 0), |best, one| if one.1 > best.1 { one } else { best }).0
     }
 
-    /// Whether `bytes` more fit under the limit.
-    pub(crate) fn fits(&self, bytes: u32) -> bool {
-        self.limit.has_room(self.packets(), self.bytes(), bytes)
+    /// Whether `bytes` more fit into a band. A scheduler with a limit of its own decides itself.
+    pub(crate) fn fits(&self, index: usize, bytes: u32) -> bool {
+        match self.limits {
+            Limits::Shared => self.limit.has_room(self.packets(), self.bytes(), bytes),
+            Limits::Class if self.nested[index].is_some() => true,
+            Limits::Class => self.limit.has_room(self.packets_of(index), self.bytes_of(index), bytes),
+        }
+    }
+    /// Whether packets of other bands may be dropped to make room.
+    pub(crate) fn share_limit(&self) -> bool {
+        self.limits == Limits::Shared
     }
     /// Whether `bytes` would fit if all other packets were dropped.
     pub(crate) fn could_fit(&self, bytes: u32) -> bool {

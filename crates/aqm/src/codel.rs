@@ -156,6 +156,8 @@ pub struct CoDel {
     interval: Span,
     max_packet: u64,
     less_two: bool,
+    /// A packet dropped because of the limit raises `count`.
+    overflow_counts: bool,
     ecn: bool,
     /// Linux's inverse square root (`sqrt newton`).
     newton: Option<Newton>,
@@ -182,6 +184,7 @@ impl CoDel {
             interval: config.interval,
             max_packet: config.max_packet.0 as u64,
             less_two: config.restart == Restart::LessTwo,
+            overflow_counts: false,
             ecn: config.ecn,
             newton: (config.sqrt == Sqrt::Newton).then_some(Newton(u16::MAX)),
             first_above_time: None,
@@ -190,6 +193,11 @@ impl CoDel {
             lastcount: 0,
             state: State::NotDropping,
         })
+    }
+
+    /// Whether a packet dropped because of the limit raises `count`, as in Linux's `fq_codel`.
+    pub(crate) fn count_overflow(&mut self, yes: bool) {
+        self.overflow_counts = yes;
     }
 
     /// The RFC's `dodequeue`: whether the delay has been above target for an interval.
@@ -300,6 +308,12 @@ impl Aqm for CoDel {
             self.state == State::NotDropping
         };
         if stays { Verdict::Pass } else { self.deque(now, *packet, ok_to_drop) }
+    }
+
+    fn on_drop(&mut self, _: Time, _: &PacketView, cause: Cause, _: &QueueView) {
+        if self.overflow_counts && cause == Cause::Overflow {
+            self.count = self.count.saturating_add(1);
+        }
     }
 
     fn on_idle(&mut self, _: Time) {

@@ -128,6 +128,9 @@ macro_rules! meaning {
     (ecn_forced) => {
         "Whether ECN-capable packets are marked or dropped where every packet is signalled"
     };
+    (mark_p) => {
+        "Base probability p_b from which ECN-capable packets are dropped instead of marked; 1: never"
+    };
     (aqm_of_class) => {
         "Algorithm or scheduler of the class with this number"
     };

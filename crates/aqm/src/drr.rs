@@ -8,15 +8,16 @@
 //! # When it decides
 //! Classes with packets form a round. At its turn a class gets weight x quantum bytes of credit and sends
 //! while its head is no larger than its credit; an empty class leaves the round and loses its credit. The
-//! algorithm or scheduler of a class decides on its own queue. If an arrival exceeds the shared limit,
-//! packets are dropped at the tail of the queue with the most bytes until the arrival fits, cause `overflow`;
-//! if that queue is the arrival's own, or all queues are empty, the arrival is dropped.
+//! algorithm or scheduler of a class decides on its own queue. If an arrival exceeds the limit that all
+//! classes share, packets are dropped at the tail of the queue with the most bytes until the arrival fits,
+//! cause `overflow`; if that queue is the arrival's own, or all queues are empty, the arrival is dropped.
+//! With `limits class`, each class has the whole limit for itself, and the arrival is dropped.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | what a class is | the packet's DiffServ class | the paper: a flow | `fq_codel` is for flows |
-//! | victim of an overflow | the last packet of the longest queue | Linux: each class's own limit | the paper's buffer stealing |
+//! | victim of an overflow | the last packet of the longest queue | Linux: the arrival, at its class's own limit (`limits class`) | the paper's buffer stealing: a class within its share loses no packet |
 //! | packets that a class's algorithm drops at departure | use no credit | Linux: same | only bytes sent on the link use credit |
 //! | class with a scheduler | sends while its credit is positive; a negative credit remains for the next turn | not defined | the size of the next packet is not known before it is chosen |
 //!
@@ -26,7 +27,7 @@
 
 use crate::{
     Context, PacketView, Param, Random, Range, Scheduler, SpecError, Time, Token,
-    bands::{self, Bands},
+    bands::{self, Bands, Limits},
     common,
     config::{Fields, config, meaning},
     scheduler::{Discipline, EventSink, is_a_scheduler},
@@ -52,6 +53,8 @@ config! {
             .range(common::PACKET_BYTES)
             .source("Shreedhar and Varghese 1996: the largest packet")
             .tc("quantum");
+        /// Whether all classes share the limit, or each one has it for itself
+        limits: Limits = Param::fixed("shared").source("Shreedhar and Varghese 1996").linux("class");
         #[doc = meaning!(weight)]
         w_0: f64 = WEIGHT;
         #[doc = meaning!(weight)]
@@ -98,6 +101,7 @@ pub static DISCIPLINE: Discipline = Discipline {
             own("w_6"),
             own("w_7"),
             of_bands("precedences"),
+            own("limits"),
             of_bands("aqm"),
             of_bands("aqm_0"),
             of_bands("aqm_1"),
@@ -140,7 +144,7 @@ impl Drr {
     /// for the link.
     pub fn new(config: Config, link: &Context) -> Result<Drr, SpecError> {
         config.check()?;
-        let bands = Bands::new(&config.bands, link)?;
+        let bands = Bands::new(&config.bands, config.limits, link)?;
         let Config { quantum: Bytes(quantum), w_0, w_1, w_2, w_3, w_4, w_5, w_6, w_7, .. } = config;
         Ok(Drr {
             quanta: [w_0, w_1, w_2, w_3, w_4, w_5, w_6, w_7][..bands.count()]
@@ -195,14 +199,17 @@ impl Scheduler for Drr {
         let (index, packet) = &self.bands.place(packet);
         let index = *index;
         self.bands.offer(now, index, packet);
-        while !self.bands.fits(packet.bytes) && self.bands.could_fit(packet.bytes) {
+        while self.bands.share_limit()
+            && !self.bands.fits(index, packet.bytes)
+            && self.bands.could_fit(packet.bytes)
+        {
             let longest = self.bands.longest();
             if longest == index || self.bands.packets_of(longest) == 0 {
                 break;
             }
             self.bands.evict(now, longest, events);
         }
-        if !self.bands.fits(packet.bytes) {
+        if !self.bands.fits(index, packet.bytes) {
             return self.bands.refuse(now, index, token, packet, rng, events);
         }
         self.bands.enter(now, index, token, packet, rng, events);

@@ -91,6 +91,8 @@ config! {
         ecn: bool = common::ECN;
         #[doc = meaning!(ecn_forced)]
         ecn_forced: EcnForced = red_family::ECN_FORCED;
+        #[doc = meaning!(mark_p)]
+        mark_p: f64 = red::MARK_P;
     }
 }
 
@@ -167,6 +169,7 @@ impl FengAred {
             mean_packet: config.mean_packet,
             ecn: config.ecn,
             ecn_forced: config.ecn_forced,
+            mark_p: config.mark_p,
         };
         Ok(FengAred {
             red: Red::new(red, link)?.with_gentle_line(config.gentle_line),

@@ -16,8 +16,9 @@
 //! |---|---|---|---|
 //! | end of a turn | at a credit of 0 or below | RFC 8290, 4.2: below 0 (`turn below_zero`) | Linux, and the RFC's description of Linux |
 //! | limit | the queue's `limit` | RFC 8290: 10240 packets | one buffer in front of one link |
-//! | CoDel's backlog | of the flow's queue | Linux: of all queues | RFC 8289: bytes of this queue |
-//! | hash | of the flow's number and `perturbation` | RFC 8290: of five fields of the header | flows have numbers here |
+//! | CoDel's backlog | of the flow's queue | Linux: of all queues (`backlog all`) | RFC 8289: bytes of this queue; with windows of few packets Linux drops several times as many |
+//! | drops above the limit | not counted by CoDel | Linux: each raises the `count` of the queue's CoDel (`overflow count`) | RFC 8290, 4.1 |
+//! | hash | of the flow's number and `perturbation`, which is drawn at the first packet | RFC 8290: of five fields of the header | flows have numbers here; collisions have to differ between the seeds of a study |
 //! | `memory` | bytes on the wire | Linux: bytes of buffers | the size of a buffer depends on Linux's implementation |
 //!
 //! # References
@@ -32,6 +33,26 @@ use crate::{
     units::Bytes,
 };
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
+
+choice! {
+    /// The backlog in CoDel's test for at most `max_packet` bytes.
+    pub enum Backlog {
+        /// That of the flow's queue (RFC 8289).
+        Own = "own",
+        /// That of all queues (Linux).
+        All = "all",
+    }
+}
+
+choice! {
+    /// What a packet dropped above the limit means to the CoDel of its queue.
+    pub enum Overflow {
+        /// Nothing.
+        Ignore = "ignore",
+        /// One more drop in `count` (Linux).
+        Count = "count",
+    }
+}
 
 choice! {
     /// When a turn ends.
@@ -67,7 +88,7 @@ config! {
         /// A turn ends with the credit at 0 or below 0
         turn: Turn = Param::fixed("zero").source("Linux; RFC 8290, 4.2 has the other");
         /// Seed of the hash of flows to queues
-        perturbation: u32 = Param::fixed("0")
+        perturbation: Option<u32> = Param::derived("drawn from the run's random numbers")
             .range(Range { min: 0.0, max: 1e9, above: false, below: false })
             .source("RFC 8290, 5.2.1");
         #[doc = meaning!(ecn)]
@@ -90,6 +111,10 @@ config! {
             .range(Range { min: 1.0, max: 1e6, above: false, below: false })
             .source("RFC 8290, 5.2.6")
             .tc("drop_batch");
+        /// CoDel's test for at most max_packet bytes sees the backlog of its own queue, or of all
+        backlog: Backlog = Param::fixed("own").source("RFC 8289, 5.2").linux("all");
+        /// Whether a packet dropped above the limit raises the count of its queue's CoDel
+        overflow_drop: Overflow = Param::fixed("ignore").source("RFC 8290, 4.1").linux("count");
     }
 }
 
@@ -118,6 +143,8 @@ pub static DISCIPLINE: Discipline = Discipline {
             of_queues("quantum"),
             of_queues("memory"),
             schema::entry(Config::PARAMS, "drop_batch"),
+            schema::entry(Config::PARAMS, "backlog"),
+            schema::entry(Config::PARAMS, "overflow_drop"),
             of_queues("turn"),
             of_queues("perturbation"),
             of_codel("target"),
@@ -154,7 +181,8 @@ pub struct FlowQueues {
     /// Packets dropped from the longest queue at once; `None`: the arrival is dropped instead.
     batch: Option<u32>,
     below_zero: bool,
-    perturbation: u64,
+    /// Seed of the hash; `None` until the first packet, which draws it.
+    perturbation: Option<u32>,
     turns: Vec<Place>,
     /// Queues that have just become active, and the other active queues, both in the order of service.
     new: VecDeque<u32>,
@@ -168,9 +196,12 @@ impl FlowQueues {
     /// A value outside its range.
     pub fn codel(config: Config, link: &Context) -> Result<FlowQueues, SpecError> {
         config.check()?;
-        let Config { queues, codel, drop_batch } = config;
-        let codel = CoDel::new(codel::Config { ecn: queues.ecn, ..codel })?;
-        Ok(FlowQueues::new(&codel, &queues, link, Some(drop_batch)))
+        let Config { queues, codel, drop_batch, backlog, overflow_drop } = config;
+        let mut codel = CoDel::new(codel::Config { ecn: queues.ecn, ..codel })?;
+        codel.count_overflow(overflow_drop == Overflow::Count);
+        let mut built = FlowQueues::new(&codel, &queues, link, Some(drop_batch));
+        built.bank.show_whole_backlog(backlog == Backlog::All);
+        Ok(built)
     }
 
     /// Empty queues, each with a copy of `aqm`.
@@ -182,7 +213,7 @@ impl FlowQueues {
             memory: queues.memory.0 as u64,
             batch,
             below_zero: queues.turn == Turn::BelowZero,
-            perturbation: u64::from(queues.perturbation),
+            perturbation: queues.perturbation,
             turns: vec![Place::default(); flows],
             new: VecDeque::with_capacity(flows),
             old: VecDeque::with_capacity(flows),
@@ -190,8 +221,10 @@ impl FlowQueues {
     }
 
     /// The queue of a flow.
-    fn queue_of(&self, packet: &PacketView) -> usize {
-        let key = (self.perturbation << 32) | u64::from(packet.flow.0);
+    fn queue_of(&mut self, packet: &PacketView, rng: &mut dyn Random) -> usize {
+        let drawn = || (rng.uniform() * f64::from(u32::MAX)) as u32;
+        let perturbation = u64::from(*self.perturbation.get_or_insert_with(drawn));
+        let key = (perturbation << 32) | u64::from(packet.flow.0);
         (Stream::new(key, "flow queue").bits() % self.turns.len() as u64) as usize
     }
 
@@ -236,7 +269,7 @@ impl Scheduler for FlowQueues {
         rng: &mut dyn Random,
         events: EventSink,
     ) {
-        let index = self.queue_of(packet);
+        let index = self.queue_of(packet, rng);
         self.bank.offer(now, index, packet);
         let Some(batch) = self.batch else {
             if !self.bank.fits(packet.bytes) || self.bank.bytes() + u64::from(packet.bytes) > self.memory {

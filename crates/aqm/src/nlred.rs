@@ -56,6 +56,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
         of_red("mean_packet"),
         of_red("ecn"),
         of_red("ecn_forced"),
+        of_red("mark_p"),
     ],
     probes: red::PROBES,
     ns2_limit_counts_service: false,

@@ -9,7 +9,9 @@
 //! Every `t_update`, with d the time for which the head has been queued (0 if the queue is empty): p' <- p' +
 //! alpha (d - target) + beta (d - d_old), limited to [0, 1]. Each departing packet is signalled with
 //! probability p = p'^2, by two random numbers that must both be below p'; cause `early`. ECN-capable packets
-//! are marked while p < `p_c_max`, and dropped from there on.
+//! are marked while p < `p_c_max`, and dropped from there on. With `coupled`, as in the paper, packets with
+//! ECT(1), the sign of scalable senders, are marked with probability k p' instead, so that both kinds share
+//! the link.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -18,15 +20,16 @@
 //! | draw | two random numbers | RFC 9332, appendix A: a counter that sums p (`draw counter`) | RFC 9332's specification; the counter avoids bursts of signals, but can synchronize with periodic traffic |
 //! | where it signals | at departure | Linux: optionally at arrival (`at arrival`) | RFC 9332 |
 //! | short queues | no exception | Linux: no signal up to 2 packets of the MTU (`spare 3028B`) | RFC 9332 |
-//! | ECT(1) | as ECT(0) | `dualpi2`: its own queue | one queue has one probability |
+//! | ECT(1) | marked with k p' | `dualpi2`: its own queue; RFC 3168: as ECT(0) (`coupled off`) | the paper's single queue |
+//! | overload | from p = `p_c_max` on, ECT(1) is dropped with probability p, too | the paper: marks saturate at k p' = 1 | RFC 9332, 4.2 |
 //!
 //! # References
 //! K. De Schepper, O. Bondarenko, I. Tsang, B. Briscoe: PI2: A Linearized AQM for both Classic and Scalable
 //! TCP, CoNEXT 2016. RFC 9332. Linux `sch_dualpi2.c`.
 
 use crate::{
-    Algorithm, Aqm, Cause, PacketView, Param, Probe, QueueView, Random, Range, Span, SpecError, Ticks, Time,
-    Verdict, common,
+    Algorithm, Aqm, Cause, Ecn, PacketView, Param, Probe, QueueView, Random, Range, Span, SpecError, Ticks,
+    Time, Verdict, common,
     config::{Fields, choice, config, meaning},
     schema,
     units::Size,
@@ -115,6 +118,8 @@ config! {
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
             .source("RFC 9332; Linux: 2 packets of the MTU");
+        /// ECT(1) packets are marked with k p' instead of p'^2
+        coupled: bool = Param::fixed("on").source("De Schepper et al. 2016, 5");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;
     }
@@ -145,6 +150,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
         of_control("draw"),
         own("at"),
         own("spare"),
+        own("coupled"),
         own("ecn"),
     ],
     probes: &[
@@ -256,6 +262,8 @@ impl Control {
 pub struct Pi2 {
     controller: Controller,
     draw: Decision,
+    /// Coupling factor of ECT(1) packets; `None`: they are signalled as ECT(0).
+    coupling: Option<f64>,
     p_c_max: f64,
     at_arrival: bool,
     /// No packet is signalled while at most this much is queued.
@@ -270,10 +278,11 @@ impl Pi2 {
     /// A value outside its range.
     pub fn new(config: Config) -> Result<Pi2, SpecError> {
         config.check()?;
-        let Config { control, at, spare, ecn } = config;
+        let Config { control, at, spare, coupled, ecn } = config;
         Ok(Pi2 {
             controller: Controller::new(&control),
             draw: Decision::new(control.draw),
+            coupling: coupled.then_some(control.k),
             p_c_max: control.p_c_max(),
             at_arrival: at == At::Arrival,
             spare,
@@ -286,10 +295,16 @@ impl Pi2 {
             Size::Packets(packets) => packets > 0.0 && f64::from(queue.packets) <= packets,
             Size::Bytes(bytes) => bytes > 0.0 && queue.bytes as f64 <= bytes,
         };
-        if spared || !self.draw.hits_squared(self.controller.p_prime, rng) {
+        if spared {
             return Verdict::Pass;
         }
-        Verdict::signal(packet, self.ecn && self.controller.classic() < self.p_c_max, Cause::Early)
+        let (p_prime, marks) =
+            (self.controller.p_prime, self.ecn && self.controller.classic() < self.p_c_max);
+        let signalled = match self.coupling {
+            Some(k) if marks && packet.ecn == Ecn::Ect1 => self.draw.hits((k * p_prime).min(1.0), rng),
+            _ => self.draw.hits_squared(p_prime, rng),
+        };
+        if signalled { Verdict::signal(packet, marks, Cause::Early) } else { Verdict::Pass }
     }
 }
 

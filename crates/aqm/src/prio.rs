@@ -1,18 +1,19 @@
 //! **Prio (strict priority; RFC 2475, Linux `sch_prio.c`)** serves the lowest-numbered DiffServ class that
-//! has packets. Each class has its own queue and algorithm; all share one limit.
+//! has packets. Each class has its own queue, algorithm and limit.
 //!
 //! The first class has the shortest possible delay; while it has packets, the other classes get no service.
 //!
 //! # When it decides
 //! Every departure is from the lowest-numbered class with packets; a packet of class c is in queue min(c,
 //! classes - 1). The algorithm or scheduler of the class decides on arrivals and departures of its own queue.
-//! A packet that does not fit is dropped, or, with `evict lowest`, packets at the tail of the
-//! highest-numbered class above its own are dropped first. The cause is `overflow`.
+//! A packet that does not fit into its class is dropped. With `limits shared`, all classes share one limit,
+//! and packets that are never served can fill it; `evict lowest` then drops packets at the tail of the
+//! highest-numbered class above that of the arrival first. The cause is `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | limit | one, shared | Linux: each band's own | one buffer in front of one link |
+//! | limit | that of each class; one for all with `limits shared` or `evict lowest` | Linux: each band's own | a class with spare capacity loses nothing because another one is overloaded |
 //! | victim of an overflow | the arrival (`evict lowest`: the least important packet) | Linux: the arrival | the rule of Linux |
 //! | classes | the packet's class | Linux: a map of the packet's priority | the marker has already assigned a class |
 //!
@@ -21,7 +22,7 @@
 
 use crate::{
     Context, PacketView, Param, Random, Scheduler, SpecError, Time, Token,
-    bands::{self, Bands},
+    bands::{self, Bands, Limits},
     config::{Fields, choice, config},
     scheduler::{Discipline, EventSink, is_a_scheduler},
     schema,
@@ -45,7 +46,10 @@ config! {
             /// The classes.
             bands: bands::Config;
         ]
-        /// Which packet is dropped at the limit: the arrival, or the last of a less important class
+        /// Whether each class has the limit for itself, or all classes share it
+        limits: Option<Limits> =
+            Param::derived("class; with evict lowest: shared").source("Linux sch_prio.c");
+        /// Which packet is dropped at a shared limit: the arrival, or the last of a less important class
         evict: Evict = Param::fixed("arrival").source("Linux sch_prio.c");
     }
 }
@@ -73,6 +77,7 @@ pub static DISCIPLINE: Discipline = Discipline {
             of_bands("aqm_5"),
             of_bands("aqm_6"),
             of_bands("aqm_7"),
+            schema::entry(Config::PARAMS, "limits"),
             schema::entry(Config::PARAMS, "evict"),
             of_bands("ecn"),
         ],
@@ -101,7 +106,12 @@ impl Prio {
     pub fn new(config: Config, link: &Context) -> Result<Prio, SpecError> {
         config.check()?;
         let lowest = config.evict == Evict::Lowest;
-        Ok(Prio { bands: Bands::new(&config.bands, link)?, lowest })
+        let limits = config.limits.unwrap_or(if lowest { Limits::Shared } else { Limits::Class });
+        if lowest && limits == Limits::Class {
+            let problem = "= lowest, but no class takes the room of another";
+            return Err(SpecError::about("evict", problem, "limits shared"));
+        }
+        Ok(Prio { bands: Bands::new(&config.bands, limits, link)?, lowest })
     }
 
     /// The least important class below `index` that has packets.
@@ -122,11 +132,11 @@ impl Scheduler for Prio {
         let (index, packet) = &self.bands.place(packet);
         let index = *index;
         self.bands.offer(now, index, packet);
-        while self.lowest && !self.bands.fits(packet.bytes) && self.bands.could_fit(packet.bytes) {
+        while self.lowest && !self.bands.fits(index, packet.bytes) && self.bands.could_fit(packet.bytes) {
             let Some(victim) = self.below(index) else { break };
             self.bands.evict(now, victim, events);
         }
-        if self.bands.fits(packet.bytes) {
+        if self.bands.fits(index, packet.bytes) {
             self.bands.enter(now, index, token, packet, rng, events);
         } else {
             self.bands.refuse(now, index, token, packet, rng, events);

@@ -25,7 +25,7 @@
 //! | ECN above max_th | mark | RFC 3168 allows a drop, ns-2 drops (`ecn_forced drop`) | FJ93 does not distinguish mark and drop |
 //! | `gentle` | off by default | ns-2.35: on by default | `gred` is RED with `gentle` |
 //! | end of the gentle line | 2 max_th | the buffer (`gentle_end limit`) | Floyd's note; the text of Brandauer et al. can be read as the other |
-//! | mark_p | none | ns-2.35: drops ECN-capable packets if p_b >= 0.1 | most signals under congestion would be drops, where marks avoid most losses |
+//! | `mark_p` | 1: every random signal marks | ns-2.35: from p_b = 0.1 on, ECN-capable packets are dropped | FJ93 does not distinguish mark and drop; preset `ns2` |
 //! | random test | u < p | ns-2: u <= p | u is in [0, 1): no signal at p = 0, a certain one at p = 1 |
 //!
 //! # References
@@ -34,7 +34,7 @@
 
 use crate::{
     Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
-    SpecError, Time, Verdict, common,
+    Range, SpecError, Time, Verdict, common,
     config::{Fields, choice, config, meaning},
     red_family::{self, Average, EcnForced, Thresholds, spread},
     units::{Bytes, Size},
@@ -48,6 +48,8 @@ pub(crate) const GENTLE: Param = Param::fixed("off").source("FJ93; the line is F
 pub(crate) const GENTLE_END: Param = Param::fixed("2max_th").source("Floyd 2000");
 pub(crate) const GENTLE_LINE: Param = Param::fixed("follow").source("Floyd 2000").ns2("first");
 pub(crate) const COUNT: Param = Param::fixed("before").source("FJ93, listing").linux("after");
+pub(crate) const MARK_P: Param =
+    Param::fixed("1").range(Range::SHARE).source("FJ93").ns2("0.1").ns2_2001("1");
 pub(crate) const LISTING: Param = Param::fixed("fj93").source("FJ93").ns2("ns2");
 
 choice! {
@@ -119,6 +121,8 @@ config! {
         ecn: bool = common::ECN;
         #[doc = meaning!(ecn_forced)]
         ecn_forced: EcnForced = red_family::ECN_FORCED;
+        #[doc = meaning!(mark_p)]
+        mark_p: f64 = MARK_P;
     }
 }
 
@@ -166,6 +170,8 @@ struct Constants {
     mean_packet: f64,
     ecn: bool,
     mark_forced: bool,
+    /// Base probability from which a random signal is a drop; above 1 if none is.
+    mark_p: f64,
 }
 
 /// The state of RED.
@@ -226,6 +232,7 @@ impl Red {
             mean_packet,
             ecn: config.ecn,
             mark_forced: config.ecn_forced == EcnForced::Mark,
+            mark_p: if config.mark_p < 1.0 { config.mark_p } else { f64::INFINITY },
         };
         let count = counting.start();
         let (crossed, untested) = (false, false);
@@ -321,7 +328,7 @@ impl Red {
         self.p_a = self.probability(variant, p_b, packet.bytes);
         if rng.happens(self.p_a) {
             self.restart_count();
-            Verdict::signal(packet, self.config.ecn, Cause::Early)
+            Verdict::signal(packet, self.config.ecn && p_b < self.config.mark_p, Cause::Early)
         } else {
             Verdict::Pass
         }

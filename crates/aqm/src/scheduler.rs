@@ -178,6 +178,8 @@ pub(crate) struct Bank {
     link_rate: u64,
     packets: u32,
     bytes: u64,
+    /// The algorithms see the bytes of all queues as those of their own.
+    whole_backlog: bool,
 }
 
 /// Call the algorithm of queue `$index` with a view of it.
@@ -187,7 +189,7 @@ macro_rules! ask {
         let look = Look { store: &$bank.store, line };
         let $view = &QueueView {
             packets: line.packets,
-            bytes: line.bytes,
+            bytes: if $bank.whole_backlog { $bank.bytes } else { line.bytes },
             limit: $bank.limit,
             link_rate: $bank.link_rate,
             contents: &look,
@@ -207,7 +209,13 @@ impl Bank {
             link_rate: context.link_rate,
             packets: 0,
             bytes: 0,
+            whole_backlog: false,
         }
+    }
+
+    /// Whether the algorithms see the bytes of all queues as those of their own (Linux's `fq_codel`).
+    pub(crate) fn show_whole_backlog(&mut self, yes: bool) {
+        self.whole_backlog = yes;
     }
 
     pub(crate) fn packets(&self) -> u32 {

@@ -63,7 +63,8 @@ fn presets_apply_to_typed_configurations() {
     let [ns2, ns2_2001] = [Conventions::Ns2, Conventions::Ns2_2001].map(red::Config::under);
     assert_eq!((ns2.listing, ns2.wait), (red::Listing::Ns2, true));
     assert_ne!(ns2.ecn_forced, ns2_2001.ecn_forced);
-    assert_eq!(red::Config { ecn_forced: ns2.ecn_forced, ..ns2_2001 }, ns2);
+    assert_eq!((ns2.mark_p, ns2_2001.mark_p), (0.1, 1.0));
+    assert_eq!(red::Config { ecn_forced: ns2.ecn_forced, mark_p: 0.1, ..ns2_2001 }, ns2);
 }
 
 #[test]

@@ -49,3 +49,15 @@ fn drr_keeps_deficits_and_steals_from_the_longest() {
     // its arrival is dropped.
     assert_eq!(outcomes, [(1, Outcome::Dropped(Cause::Overflow)), (4, Outcome::Dropped(Cause::Overflow))]);
 }
+
+/// With limits of classes, the arrival of a full class is dropped, and no other class loses a packet.
+#[test]
+fn drr_may_have_a_limit_for_each_class() {
+    let arrivals: Vec<_> = (0..8u8).map(|i| (0, i / 5, 100, N)).collect();
+    let full = context().with_limit(Limit::Packets(4));
+    for (limits, gone) in [("class", vec![4]), ("shared", vec![4, 3, 2, 1])] {
+        let mut drr = build(&format!("drr limits {limits}"), full);
+        let lost: Vec<_> = enqueue(&mut *drr, 0.0, &arrivals).iter().map(|one| one.0).collect();
+        assert_eq!(lost, gone, "{limits}");
+    }
+}

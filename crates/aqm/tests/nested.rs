@@ -9,7 +9,10 @@ use sojourn_aqm::{Cause, Class, Limit, Outcome, Stream, Token};
 #[test]
 fn a_class_may_have_a_scheduler() {
     let roomy = context().with_limit(Limit::Packets(10_000));
-    for spec in ["drr classes 2 w_0 3 aqm_1 (fq_codel quantum 1000B)", "drr classes 2 w_0 3 aqm fq_codel"] {
+    for spec in [
+        "drr classes 2 w_0 3 aqm_1 (fq_codel perturbation 0 quantum 1000B)",
+        "drr classes 2 w_0 3 aqm (fq_codel perturbation 0)",
+    ] {
         let mut drr = build(spec, roomy);
         // Class 0: one flow. Class 1: flow 1 sends four times as much as flow 2.
         let arrivals: Vec<_> = (0..5000)
@@ -32,12 +35,12 @@ fn a_scheduler_of_a_class_frees_space() {
     let full = context().with_limit(Limit::Packets(4));
     let arrivals = [(0, 1, 100, N), (1, 1, 500, N), (0, 1, 100, N), (1, 1, 500, N), (2, 0, 100, N)];
     for (spec, gone) in [
-        ("prio evict lowest aqm_1 fq_codel", 1),
-        ("prio evict lowest aqm_1 fq_pie", 3),
+        ("prio evict lowest aqm_1 (fq_codel perturbation 0)", 1),
+        ("prio evict lowest aqm_1 (fq_pie perturbation 0)", 3),
         ("prio evict lowest aqm_1 prio", 3),
         ("prio evict lowest", 3),
-        ("prio aqm_1 fq_codel", 4),
-        ("drr classes 2 aqm_1 fq_codel", 1),
+        ("prio limits shared aqm_1 (fq_codel perturbation 0)", 4),
+        ("drr classes 2 aqm_1 (fq_codel perturbation 0)", 1),
         ("drr classes 2 aqm_1 drr", 3),
         ("prio evict lowest aqm_1 dualpi2", 3),
     ] {

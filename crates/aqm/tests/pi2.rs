@@ -1,7 +1,7 @@
 //! PI2: its vectors and its options.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Class, Contents, FlowId, PacketView, Random, Stream, Time, Verdict};
+use sojourn_aqm::{Cause, Class, Contents, Ecn, FlowId, PacketView, Random, Stream, Time, Verdict};
 
 /// A queue whose head has waited since `.0`.
 pub(crate) struct Head(pub(crate) Time);
@@ -180,4 +180,20 @@ fn pi2_equals_the_pseudocode_of_the_rfc() {
         }
     }
     assert!(tally.iter().all(|n| *n > 1000), "{tally:?}");
+}
+
+/// ECT(1) packets are marked with k p' by one number, ECT(0) ones with p'^2; beyond p_c_max both are dropped.
+#[test]
+fn pi2_couples_scalable_and_classic_packets() {
+    let scalable = || packet(1000).with_ecn(Ecn::Ect1);
+    let mut bench = at_p_prime(0.3, "");
+    assert_eq!(leave(&mut bench, scalable(), 5, &[0.59]), MARK);
+    assert_eq!(leave(&mut bench, scalable(), 5, &[0.61]), Verdict::Pass);
+    assert_eq!(leave(&mut bench, ect(1000), 5, &[0.1, 0.31]), Verdict::Pass);
+    let mut bench = at_p_prime(0.3, "coupled off");
+    assert_eq!(leave(&mut bench, scalable(), 5, &[0.1, 0.31]), Verdict::Pass);
+    let mut bench = at_p_prime(0.51, "");
+    assert_eq!(leave(&mut bench, scalable(), 5, &[0.5, 0.5]), DROP);
+    let mut bench = at_p_prime(0.3, "ecn off");
+    assert_eq!(leave(&mut bench, scalable(), 5, &[0.2, 0.29]), DROP);
 }

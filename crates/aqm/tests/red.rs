@@ -286,3 +286,18 @@ fn decays_while_an_idle_link_drops_every_arrival() {
     }
     panic!("the average did not decay below min_th");
 }
+
+/// From a base probability of `mark_p` on, a random signal drops an ECN-capable packet, too.
+#[test]
+fn marks_only_below_mark_p() {
+    let mark = Verdict::Mark(Cause::Early);
+    let drop = Verdict::Drop(Cause::Early);
+    // p_b = 0.1 at a queue of 3.
+    for (spec, expected) in
+        [("red", mark), ("red mark_p 0.11", mark), ("red mark_p 0.1", drop), ("gred mark_p 0.1", drop)]
+    {
+        let mut bench = Bench::new(&format!("{spec} min_th 2p max_th 6p max_p 0.4 w_q 1 ecn"), context());
+        bench.arrive(at(0.0), &ect(1000), &bench.queue(0), &[]); // the link starts idle; avg stays 0
+        assert_eq!(bench.arrive(at(1.0), &ect(1000), &bench.queue(3), &[0.0]), expected, "{spec}");
+    }
+}

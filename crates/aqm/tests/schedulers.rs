@@ -114,9 +114,16 @@ impl SchedulerHarness {
         assert_eq!(self.scheduler.packets() as usize, self.waiting.len(), "{spec}: packets are conserved");
         let bytes: u64 = self.waiting.values().map(|p| u64::from(p.bytes)).sum();
         assert_eq!(self.scheduler.bytes(), bytes, "{spec}: bytes are conserved");
-        match self.limit {
-            Limit::Packets(limit) => assert!(self.waiting.len() <= limit as usize, "{spec}: limit"),
-            Limit::Bytes(limit) => assert!(bytes <= limit, "{spec}: limit"),
+        // The limit is that of all packets, or of each class (here: of each class number).
+        let of_class = spec.contains("limits class")
+            || spec.starts_with("prio") && !spec.contains("limits shared") && !spec.contains("evict lowest");
+        for class in 0..if of_class { 5 } else { 1 } {
+            let queued = self.waiting.values().filter(|p| !of_class || p.class.0 == class);
+            let (packets, bytes) = queued.fold((0, 0), |sum, p| (sum.0 + 1, sum.1 + u64::from(p.bytes)));
+            match self.limit {
+                Limit::Packets(limit) => assert!(packets <= limit, "{spec}: limit"),
+                Limit::Bytes(limit) => assert!(bytes <= limit, "{spec}: limit"),
+            }
         }
         self.scheduler.probe(&mut |name, value| {
             assert!(value.is_finite(), "{spec}: {name} = {value}");
