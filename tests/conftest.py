@@ -165,3 +165,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if IN_CI and reporter is not None and reporter.stats.get("skipped"):
         reporter.write_line("CI=true: skipped tests count as failures", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """Debian's chromium, driven by playwright."""
+    if CHROMIUM is None and not os.environ.get("CI"):
+        pytest.skip("no chromium")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    assert CHROMIUM is not None, "chromium is missing"
+    with sync_api.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()

@@ -113,7 +113,12 @@ class FakeResults:
         """One row per run."""
         return pl.DataFrame(
             [
-                {"aqm": s, "seed": k, "run_id": f"{i:04x}{k:08x}"}
+                {
+                    "aqm": s,
+                    "seed": k,
+                    "run_id": f"{i:04x}{k:08x}",
+                    **{name: means[i] + (k - 1) * half for name, (_, means, half) in MEANS.items()},
+                }
                 for i, s in enumerate(self.specs)
                 for k in range(1, self.seeds + 1)
             ]

@@ -71,12 +71,12 @@ def test_screenshot_is_not_blank(run_page: Path) -> None:
 def test_dom_has_all_sections(run_page: Path) -> None:
     dom = browse(run_page, "--dump-dom")
     titles = (
-        "What was run", "Results", "Over time", "Queueing delay", "All metrics", "Parameters",
+        "Results", "Over time", "Queueing delay", "What was run", "All metrics", "Parameters",
         "How to repeat it",
     )  # fmt: skip
     for title in titles:
         assert f">{title}</h2>" in dom
-    assert dom.count('<svg style="max-width') == dom.count('class="plot"') == 6
+    assert dom.count('<svg style="max-width') == dom.count('<figure class="plot') == 6
     assert dom.count("<figcaption>") == dom.count("<figure")
     assert '<button type="button" class="copy">' in dom  # the script ran: no longer hidden
 

@@ -27,6 +27,7 @@ from sojourn.report import (
     Table,
     Text,
     Verdicts,
+    live,
 )
 
 EVIL = "<script>alert('x')</script>"
@@ -169,16 +170,17 @@ def test_everything_is_escaped(svg: str) -> None:
                 ),
                 Facts({EVIL: EVIL, "list": [EVIL]}, EVIL),
                 Table(frame, EVIL, source=EVIL),
-                Figure(svg, EVIL, EVIL),
+                Figure(svg, EVIL, EVIL, live.curves([0, 1], EVIL, [], [])),
                 Verdicts(claims, EVIL),
             ],
             EVIL,
             EVIL,
             [(EVIL, EVIL)],
             EVIL,
+            EVIL,
         )
     )
-    assert len(Page(page).all("script")) == 1
+    assert [one.get("type") for one in Page(page).all("script")] == ["application/json", None]
     assert EVIL not in page
     assert Page(page).text.count(EVIL) > 20
 

@@ -23,7 +23,7 @@ def plain(page: str) -> str:
 def test_the_report_has_all_sections_and_facts(document: Document) -> None:
     titles = [b.title for b in document.blocks if isinstance(b, Section)]
     assert titles == [
-        "What was run", "Results", "Over time", "Queueing delay", "All metrics", "Parameters",
+        "Results", "Over time", "Queueing delay", "What was run", "All metrics", "Parameters",
         "How to repeat it",
     ]  # fmt: skip
     text = plain(report.render(document))

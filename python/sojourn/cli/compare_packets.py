@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Tab
 from sojourn.cli.run import note_duration
 from sojourn.metrics import PERCENT
 from sojourn.results import Results
+from sojourn.runner.manifest import command_line
 from sojourn.spec.scenario import load
 from sojourn.worlds import DEFAULT, find
 
@@ -115,7 +117,7 @@ def _write(directory: Path, world: str, simulated: Results, other: Results, tabl
         title=f"{simulated.scenario.name}: {DEFAULT} and {world}",
         subtitle=", ".join(simulated.aqms),
         kind="Two worlds",
-        command=f"sojourn compare-worlds {simulated.scenario.where} --world {world}",
+        command=command_line(["sojourn", *sys.argv[1:]]),
         summary=f"Simulated packets beside those of the {world} world"
         + (", whose runs depend on the machine and its load." if find(world).real_time else "."),
         blocks=sections,

@@ -5,6 +5,7 @@ This module compares a world of averages; `compare_packets` compares a world of 
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
 from sojourn.metrics import PERCENT, display, shown
 from sojourn.results import Results
+from sojourn.runner.manifest import command_line
 from sojourn.runner.ownership import entering, require_owner
 from sojourn.spec.scenario import load
 from sojourn.worlds import COMPARED, DEFAULT, REGISTRY, find
@@ -217,7 +219,7 @@ def _write(
         title=f"{averages.scenario.name}: {world} and packets",
         subtitle=spec,
         kind="Two worlds",
-        command=f"sojourn compare-worlds {averages.scenario.where} --world {world}",
+        command=command_line(["sojourn", *sys.argv[1:]]),
         summary="Equations for averages, compared with simulated packets.",
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",

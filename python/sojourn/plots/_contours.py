@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import ArrayLike
 
 from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
@@ -66,6 +66,7 @@ def contours(
         axes.set_yscale("log")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(NullFormatter())
         axes.contourf(xs, ys, inside, levels=[-0.5, 0.5], colors=[SHADE], zorder=0)
         if inside.min() < 0.5 < inside.max():
             axes.contour(xs, ys, inside, levels=[0.5], colors=[INK], linewidths=1.4, zorder=3)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, drawing, figure, plain_ticks, to_svg, y_title
 from sojourn.plots.theme import MUTED, styles
 
 
@@ -18,6 +20,7 @@ def tradeoff(
     along_label: str = "",
     x_label: str = "Mean queue (packets)",
     y_label: str = "",
+    log_x: bool = False,
     title: str = "",
     width: float = WIDTH,
     height: float = 3.0,
@@ -40,6 +43,9 @@ def tradeoff(
         Label of that parameter, for instance ``q₀``; its name if empty.
     x_label, y_label
         Names and units of the axes.
+    log_x
+        Whether the x axis is logarithmic, with a tick at each value. Along a parameter, intervals may extend
+        the y axis by at most half the range of the points.
     title
         For screen readers.
     width, height
@@ -86,11 +92,29 @@ def tradeoff(
         axes.set_xlabel(x_label)
         y_title(axes, y_label)
         axes.margins(0.06)
+        if log_x:
+            axes.set_xscale("log")
+            axes.set_xticks(sorted(frame[x].unique().to_list()), minor=False)
+            axes.xaxis.set_minor_locator(NullLocator())
+            plain_ticks(axes.xaxis)
+        if along == x:
+            _limit(axes, frame[y].drop_nulls().to_list())
         if len(specs) > 1:
             longest = max(len(look.title) for look in looks.values())
             most = max(1, int(15 * width / (longest + 5)))
             fig.legend(loc="outside upper right", ncols=min(len(specs), 5 if width > 5 else 3, most))
         return to_svg(fig, title or f"{y_label} against {x_label}")
+
+
+def _limit(axes: Axes, means: list[float]) -> None:
+    """Let intervals extend the y axis by at most half the range of the means, and not below 0 without one."""
+    if not means:
+        return
+    low, high = min(means), max(means)
+    margin = 0.5 * (high - low) or 0.1 * abs(high) or 1.0
+    bottom, top = axes.get_ylim()
+    least = 0.0 if low >= 0 else low - margin
+    axes.set_ylim(max(bottom, least, low - margin), min(top, high + margin))
 
 
 def _half_widths(rows: pl.DataFrame, column: str) -> list[float] | None:

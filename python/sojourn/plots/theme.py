@@ -274,6 +274,25 @@ def pale(colour: str, amount: float = 0.6) -> str:
     return _toward(colour, "#ffffff", amount)
 
 
+def mirrored(colour: str) -> str:
+    """Return a colour for a dark page: the same hue, with the lightness mirrored.
+
+    Parameters
+    ----------
+    colour
+        ``#rrggbb``.
+
+    Returns
+    -------
+    str
+        ``#rrggbb``; white gives nearly the background of dark pages, ink nearly white.
+    """
+    hue, lightness, saturation = colorsys.rgb_to_hls(*_rgb(colour))
+    return "#" + "".join(
+        f"{round(255 * c):02x}" for c in colorsys.hls_to_rgb(hue, 0.1 + 0.82 * (1 - lightness), saturation)
+    )
+
+
 def strong(colour: str) -> str:
     """Darken a colour, for text or a main line on its lighter shade.
 

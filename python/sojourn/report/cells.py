@@ -27,7 +27,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell: `margin` is the part from ± on; `kind` is its style, `tint` its background."""
+    """The text of a cell: `margin` is the part from ± on; `kind` is its style, `tint` its background.
+
+    `below` is a second line.
+    """
 
     text: str
     margin: str = ""
@@ -35,6 +38,7 @@ class Cell:
     colour: str = ""
     hint: str = ""
     tint: str = ""
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,11 @@ def grid(table: Table) -> Grid:
             written.append(_row_units(frame, columns, name, units))
         else:
             specs = [str(v) for v in values if v is not None] if kind == "spec" else []
-            texts = [_cell(v, kind, _spec_labels(specs)) for v in values]
-            tints = frame[column.tint].to_list() if column.tint else [""] * frame.height
-            written.append([replace(one, tint=tint) for one, tint in zip(texts, tints, strict=True)])
+            written.append([_cell(v, kind, _spec_labels(specs)) for v in values])
+        for part in ("tint", "below"):
+            if source := getattr(column, part):
+                texts = [str(one or "") for one in frame[source].to_list()]
+                written[-1] = [replace(c, **{part: one}) for c, one in zip(written[-1], texts, strict=True)]
         headings.append(Heading(column.title or label(name), unit, kind in {"number", "probability"}))
     if units is not None:
         headings.append(Heading("unit", "", numeric=False))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import polars as pl
 
 from sojourn import plots
-from sojourn.format import capitalized
-from sojourn.metrics import label
-from sojourn.report.document import Block, Column, Document, Figure, Section, Table
+from sojourn.report import live
+from sojourn.report.document import Block, Column, Document, Figure, Note, Section, Table, Text
 from sojourn.report.results import for_results, metric_column
+from sojourn.report.verdict import frame_of, of_comparison
 from sojourn.study.compare import Comparison
 
 
@@ -28,8 +28,19 @@ def for_comparison(comparison: Comparison) -> Document:
         To be passed to `sojourn.report.render` or `sojourn.report.write`.
     """
     whole = for_results(comparison.results)
-    own = Section("Against the baseline", _blocks(comparison), _lead(comparison))
-    return replace(whole, kind="Comparison", blocks=[own, *whole.blocks])
+    rest = [block for block in whole.blocks if not (isinstance(block, Section) and block.title == "Results")]
+    notes = [
+        one
+        for block in whole.blocks
+        if isinstance(block, Section)
+        for one in block.blocks
+        if isinstance(one, Note)
+    ]
+    own = [
+        Section("Against the baseline", _blocks(comparison)),
+        Section("How the differences are judged", [Text(_lead(comparison)), *notes]),
+    ]
+    return replace(whole, kind="Comparison", verdict=of_comparison(comparison), blocks=[*own, *rest])
 
 
 def _lead(comparison: Comparison) -> str:
@@ -71,19 +82,19 @@ def _blocks(comparison: Comparison) -> list[Block]:
             Figure(
                 plots.ellipses(points),
                 "Goodput/delay trade-off: one pale dot per seed, the median (symbol), and the 1-sigma "
-                "ellipse of RFC 7928, section 2.7. Upper left is better.",
+                "ellipse of RFC 7928, section 2.7. Upper left is better. On the screen, any two metrics "
+                "can be chosen.",
+                live=live.points(runs, comparison.aqms),
             )
         )
-    table = comparison.table()
-    for metric in comparison.metrics:
-        rows = table.filter((pl.col("metric") == metric) & (pl.col("aqm") != comparison.baseline))
-        half = (pl.col("high") - pl.col("difference")).alias("difference_ci")
-        columns = {
-            "aqm": Column("algorithm", kind="spec"),
-            "mean": metric_column(metric, "ci95"),
-            "difference": metric_column(metric, "difference_ci", "difference from baseline"),
-            "p_holm": Column("p (Holm)", kind="probability"),
-            "verdict": Column("", kind="text"),
-        }
-        found.append(Table(rows.with_columns(half), capitalized(label(metric)), columns))
+    columns = {"aqm": Column("algorithm", kind="spec")}
+    for name in comparison.metrics:
+        columns[name] = replace(
+            metric_column(name, f"{name}_ci95"), tint=f"{name} tint", below=f"{name} below"
+        )
+    caption = (
+        f"Means with their intervals; below: the difference from {comparison.baseline}, in parentheses if "
+        "it is not significant. Green: better, red: worse."
+    )
+    found.append(Table(frame_of(comparison), caption, columns))
     return found

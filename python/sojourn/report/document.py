@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -73,7 +73,9 @@ class Column:
     digits
         Significant digits of a number without interval.
     tint
-        The column that holds the class of each text, which colours it: ``near``, ``middle``, ``far``.
+        The column that holds the class of each cell, which colours it: ``near``, ``middle``, ``far``.
+    below
+        The column that holds a second line of text of each cell.
     """
 
     title: str = ""
@@ -83,6 +85,7 @@ class Column:
     kind: Literal["", "number", "text", "code", "spec", "verdict", "probability", "seed"] = ""
     digits: int = 3
     tint: str = ""
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +117,22 @@ class Table:
 class Figure:
     """A figure with its number, caption and source.
 
-    The SVG is embedded as it is: pass only the output of `sojourn.plots`.
+    The SVG is embedded, with colours that follow the page: pass only the output of `sojourn.plots`.
+
+    Attributes
+    ----------
+    svg
+        The figure without a script, and in print.
+    caption, source
+        Caption and source.
+    live
+        The data of `sojourn.report.live` that the script draws in its place.
     """
 
     svg: str
     caption: str
     source: str = ""
+    live: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +207,8 @@ class Document:
         Numbers in large type with a short label each, such as ``("40", "runs")``.
     footer
         A line at the end, such as the version.
+    verdict
+        The result in one sentence, as `Text`; the first that a reader sees.
     """
 
     title: str
@@ -204,3 +219,4 @@ class Document:
     summary: str = ""
     highlights: Sequence[tuple[str, str]] = field(default=())
     footer: str = ""
+    verdict: str = ""

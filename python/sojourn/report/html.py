@@ -1,4 +1,4 @@
-"""From a document to one self-contained HTML file, which needs neither a network nor scripts."""
+"""From a document to one HTML file, which needs no network and is complete without its script."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from sojourn import files
 from sojourn.format import MISSING
+from sojourn.plots.theme import mirrored
 from sojourn.report import markup
 from sojourn.report.cells import Grid, grid
 from sojourn.report.claims import Claim, Tally, claims, tally
@@ -34,6 +35,7 @@ from sojourn.report.document import (
     Text,
     Verdicts,
 )
+from sojourn.report.live import embedded
 
 
 def render(document: Document) -> str:
@@ -67,7 +69,8 @@ def render(document: Document) -> str:
         contents=builder.contents,
         tally=tally(builder.verdicts) if builder.verdicts else [],
         total=len(builder.verdicts),
-        style=Markup(_template("report.css")),
+        style=Markup(_template("report.css") + _template("uplot.css")),
+        colours=Markup(_dark(builder.colours)),
         script=Markup(script),
         script_hash=f"sha256-{digest}",
     )
@@ -105,6 +108,7 @@ class _Item:
     source: Markup = field(default_factory=Markup)
     text: str = ""
     html_svg: Markup = field(default_factory=Markup)
+    data: Markup = field(default_factory=Markup)
     tone: str = ""
     facts: list[tuple[str, list[str]]] = field(default_factory=list)
     grid: Grid | None = None
@@ -126,6 +130,7 @@ class _Builder:
     def __init__(self) -> None:
         self.contents: list[_Entry] = []
         self.verdicts: list[str] = []
+        self.colours: set[str] = set()
         self._counts: dict[str, int] = {}
         self._anchors: set[str] = {"top", "main"}
 
@@ -166,13 +171,15 @@ class _Builder:
             if name not in block.frame.columns:
                 raise ValueError(f"table has no column {name!r}: {', '.join(block.frame.columns)}")
         number = self._next("table")
+        cells = grid(block)
+        self.colours.update(cell.colour for row in cells.rows for cell in row if cell.colour)
         return _Item(
             "table",
             number=number,
             anchor=f"table-{number}",
             html=markup.inline(_before_source(block)),
             source=markup.inline(block.source),
-            grid=grid(block),
+            grid=cells,
             text=block.caption,
         )
 
@@ -180,13 +187,16 @@ class _Builder:
         if not block.caption.strip():
             raise ValueError("a figure needs a caption")
         number = self._next("figure")
+        svg = _svg(block.svg, number)
+        self.colours.update(_COLOUR_VARIABLE.findall(svg))
         return _Item(
             "figure",
             number=number,
             anchor=f"figure-{number}",
             html=markup.inline(_before_source(block)),
             source=markup.inline(block.source),
-            html_svg=_svg(block.svg, number),
+            html_svg=svg,
+            data=Markup(embedded(dict(block.live))) if block.live is not None else Markup(),
         )
 
     def _verdicts(self, block: Verdicts) -> _Item:
@@ -250,9 +260,27 @@ def _environment() -> Environment:
     environment.filters["slug"] = lambda verdict: str(verdict).replace(" ", "-")
     environment.tests["spaced"] = lambda text: " " in str(text)
     environment.filters["markup"] = markup.inline
+    environment.filters["paragraphs"] = markup.blocks
+    environment.filters["variable"] = _variable
     globals_: Mapping[str, object] = {"percent": lambda share: f"{100 * share:.4g}%"}
     environment.globals.update(globals_)
     return environment
+
+
+_STYLE = re.compile(r'\bstyle="[^"]*"')
+_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+_COLOUR_VARIABLE = re.compile(r"var\(--c[0-9a-f]{6}, (#[0-9a-f]{6})\)")
+
+
+def _variable(colour: str) -> str:
+    """Return a colour that the style sheet of dark pages replaces."""
+    return f"var(--c{colour[1:]}, {colour})"
+
+
+def _dark(colours: Iterable[str]) -> str:
+    """Return the style sheet of the colours on dark pages."""
+    rules = "".join(f"--c{one[1:]}:{mirrored(one)};" for one in sorted(colours))
+    return f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {rules} }} }}" if rules else ""
 
 
 _TAG = re.compile(r"<[^>]*>")
@@ -272,9 +300,10 @@ def _svg(text: str, number: int) -> Markup:
     if _ACTS.search(" ".join(_TAG.findall(text)).lower()):
         raise ValueError("a figure must not run or fetch anything")
     text = _TAG.sub(lambda tag: _IDS.sub(rf"\g<1>fig{number}-", tag[0]), text)
+    text = _STYLE.sub(lambda style: _COLOUR.sub(lambda found: _variable(found[0]), style[0]), text)
     width = re.match(r'<svg[^>]* viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', text)
     if width:
         points = float(width[1])
-        size = f"max-width: {points * 1.575:.0f}px; min-width: {min(points * 1.05, 560):.0f}px"
+        size = f"max-width: {points * 1.9:.0f}px; min-width: {min(points * 1.05, 560):.0f}px"
         text = text.replace("<svg ", f'<svg style="{size}" ', 1)
     return Markup(text)

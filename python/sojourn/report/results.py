@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from sojourn import _core, plots, worlds
+from sojourn import plots, worlds
 from sojourn.format import quantity
-from sojourn.metrics import display, label, shown
+from sojourn.metrics import METRICS, display, label, shown
 from sojourn.plots.theme import labels
+from sojourn.report import live
 from sojourn.report.document import (
     Block,
     Code,
@@ -26,11 +27,10 @@ from sojourn.report.document import (
     Table,
     Text,
 )
-from sojourn.spec.aqm_spec import Spec
+from sojourn.report.over_time import Registry, known_algorithms, over_time, set_values
+from sojourn.report.verdict import of_runs
 from sojourn.spec.scenario import Scenario
 from sojourn.spec.senders import senders
-
-Registry = Mapping[str, Mapping[str, Any]]
 
 
 class ResultsLike(Protocol):
@@ -79,10 +79,10 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
     name = str(getattr(scenario, "name", "") or manifest.get("name") or "Results")
     real_time = worlds.find(manifest.get("world", worlds.DEFAULT)).real_time
     sections = [
+        Section("Results", [*_results(results, summary, specs), *_warnings(results)]),
+        Section("Over time", over_time(results, specs, seeds, registry)),
+        Section("Queueing delay", _waiting(results, specs, seeds, real_time)),
         Section("What was run", _what(scenario, specs, seeds, getattr(results, "fast_path", None))),
-        Section("Results", [*_warnings(results), *_results(summary, specs)]),
-        Section("Over time", _over_time(results, specs, seeds, registry)),
-        Section("Queueing delay", _waiting(results, seeds, real_time)),
         Section("All metrics", _all_metrics(summary, specs)),
         Section("Parameters", _parameters(specs, registry, str(getattr(scenario, "conventions", "")))),
         Section("How to repeat it", _repeat(results, scenario, manifest, seeds)),
@@ -92,6 +92,7 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
         subtitle=str(getattr(scenario, "note", "") or ""),
         command=_command(manifest),
         kind="Run",
+        verdict=of_runs(summary, specs),
         blocks=[section for section in sections if section.blocks],
         highlights=[
             (str(len(specs)), "algorithm" if len(specs) == 1 else "algorithms"),
@@ -174,9 +175,12 @@ def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int], fast_pat
         "seeds": _range(seeds),
         "fast path": fast_path,
     }
+    link = plan.get("link")
+    shell = link if isinstance(link, Mapping) else {}  # `sojourn shell` has one link and its settings
     net: dict[str, Fact] = {
         "bottleneck": ", ".join(str(dumbbell[k]) for k in ("rate", "delay") if k in dumbbell) or None,
-        "links": len(plan["link"]) if "link" in plan else None,
+        "links": len(link) if link and not shell else None,
+        **{key.replace("_", " "): None if value is None else str(value) for key, value in shell.items()},
         "buffer": queue.get("limit"),
         "measured queue": plan.get("measure", {}).get("queue"),
         "traffic": [_traffic(entry) for entry in plan.get("traffic", [])] or None,
@@ -207,18 +211,39 @@ def _warnings(results: ResultsLike) -> list[Block]:
     return [*(Note(one, "warning") for one in results.warnings), *(Note(one) for one in notes)]
 
 
-def _results(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
-
+def _results(results: ResultsLike, summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
+    """Return the picture and the table of the main metrics, those of the terminal."""
     marked = summary.filter((pl.col("metric") == "mark_ratio") & (pl.col("mean") > 0)).height > 0
-    metrics = [m for m in shown("summary") if m != "mark_ratio" or marked]
+    metrics = [m for m in main_metrics(results) if m != "mark_ratio" or marked]
     n = summary["n"].max()
     caption = _means(n) + " The queue is the measured one, from the end of the warm-up to the end of the run."
-    found: list[Block] = [metric_table(summary, metrics, caption)]
+    found: list[Block] = []
     drawn = [m for m in shown("bars") if _known(summary, m)]
     if len(specs) > 1 and drawn:
         figure = plots.bars(summary, drawn, columns=4, title="Main metrics by algorithm")
-        found.append(Figure(figure, "The main metrics by algorithm. " + _means(n)))
+        found.append(
+            Figure(
+                figure,
+                f"The main metrics by algorithm. {_means(n)} On the screen: any two metrics of every run; a "
+                "dot is a seed, a ring the mean.",
+                live=live.points(results.runs, specs),
+            )
+        )
+    found.append(metric_table(summary, metrics, caption))
     return found
+
+
+def main_metrics(results: ResultsLike) -> list[str]:
+    """Return the metrics of the main table: those of the queue, then of each kind of traffic."""
+    names = list(dict.fromkeys(results.summary()["metric"].to_list()))
+    traffic = [one.name for one in getattr(getattr(results, "scenario", None), "traffic", ())]
+    own = [f"{name}.{one}" for name in traffic for one in shown("traffic")]
+    own = [
+        one
+        for one in own
+        if len(traffic) > 1 or METRICS[one.rpartition(".")[2]].scope in ("objects", "pages")
+    ]
+    return [*shown("summary"), *(one for one in own if one in names)]
 
 
 def _means(n: object) -> str:
@@ -227,34 +252,9 @@ def _means(n: object) -> str:
     return "One seed only: no intervals. Differences may be due to chance."
 
 
-def _over_time(
-    results: ResultsLike, specs: Sequence[str], seeds: Sequence[int], registry: Registry | None
+def _waiting(
+    results: ResultsLike, specs: Sequence[str], seeds: Sequence[int], real_time: bool
 ) -> list[Block]:
-
-    if not seeds:
-        return []
-    trace = results.trace("queue", seed=seeds[0])
-    if trace.height == 0 or "queue_packets" not in trace.columns:
-        return [Text("No samples over time were kept.")]
-    order = pl.DataFrame({"aqm": list(specs)}).with_row_index("_order")
-    trace = trace.join(order, on="aqm").sort("_order", "time_s").drop("_order")
-    found: list[Block] = [
-        Figure(
-            plots.queue_traces(trace),
-            f"Waiting packets over time, seed {seeds[0]}: samples (pale) and their means over 1 s (strong).",
-        )
-    ]
-    for spec, title in plots.labels(specs).items():
-        rows = trace.filter(pl.col("aqm") == spec)
-        names = plots.probe_names(rows)
-        if names:
-            figure = plots.probes(rows, spec, names=names, units=_probe_units(spec, registry))
-            meaning = _probe_meaning(spec, names, registry)
-            found.append(Figure(figure, f"State of {title} below its queue; seed {seeds[0]}. {meaning}"))
-    return found
-
-
-def _waiting(results: ResultsLike, seeds: Sequence[int], real_time: bool) -> list[Block]:
 
     distribution = getattr(results, "distribution", None)
     if distribution is None:
@@ -263,11 +263,13 @@ def _waiting(results: ResultsLike, seeds: Sequence[int], real_time: bool) -> lis
     if frame.height == 0:
         return []
     over = f"all {len(seeds)} seeds" if len(seeds) > 1 else "one seed"
+    data, kept = live.delays(frame, specs, seeds)
     return [
         Figure(
             plots.histogram(frame),
             "Queueing delay (start of service minus arrival): fraction of packets with at least this delay "
-            f"(CCDF), {over}.",
+            f"(CCDF), {over}.{live.in_words(kept, seeds)}",
+            live=data,
         ),
         *(_late(distribution("lateness")) if real_time else ()),
     ]
@@ -329,11 +331,11 @@ def _known(summary: pl.DataFrame, metric: str) -> bool:
 
 def _parameters(specs: Sequence[str], registry: Registry | None, conventions: str) -> list[Block]:
 
-    registry = _registry(registry)
+    registry = known_algorithms(registry)
     found: list[Block] = []
     titles = labels(specs)
     for spec in specs:
-        name, values = _set_values(spec)
+        name, values = set_values(spec)
         entry = registry.get(name)
         if entry is None:
             found.append(Text(f"**{titles[spec]}** (`{spec}`) is not in the registry."))
@@ -384,34 +386,6 @@ def _setting(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _set_values(spec: str) -> tuple[str, Mapping[str, Any]]:
-    try:
-        parsed = Spec(spec)
-    except ValueError:
-        return (spec.split() or [""])[0], {}
-    return parsed.name, parsed.values
-
-
-def _registry(registry: Registry | None) -> Registry:
-    if registry is not None:
-        return registry
-    return {str(entry["name"]): entry for entry in (*_core.algorithms(), *_core.schedulers())}
-
-
-def _probes(spec: str, registry: Registry | None) -> list[Mapping[str, Any]]:
-    entry = _registry(registry).get(_set_values(spec)[0])
-    return list(entry["probes"]) if entry else []
-
-
-def _probe_units(spec: str, registry: Registry | None) -> dict[str, str]:
-    return {str(p["name"]): str(p.get("unit") or "") for p in _probes(spec, registry)}
-
-
-def _probe_meaning(spec: str, names: Sequence[str], registry: Registry | None) -> str:
-    known = [p for p in _probes(spec, registry) if p["name"] in names and p.get("doc")]
-    return " ".join(f"`{p['name']}`: {str(p['doc']).rstrip('.')}." for p in known)
 
 
 def _command(manifest: Mapping[str, Any]) -> str:

@@ -97,10 +97,18 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
             continue
         scaled = frame.with_columns(pl.col(metric, f"{metric}_ci95") * display(metric).factor)
         y_label = capitalized(heading(metric))
-        svg = plots.tradeoff(scaled, x="at", y=metric, by="line", along="at", x_label=across, y_label=y_label)
+        svg = plots.tradeoff(
+            scaled, x="at", y=metric, by="line", along="at", x_label=across, y_label=y_label,
+            log_x=geometric(numbers),
+        )  # fmt: skip
         caption = f"{capitalized(label(metric))} over {first.key}, with 95 % intervals."
         blocks.append(Figure(svg, caption))
     return blocks
+
+
+def geometric(numbers: Sequence[float]) -> bool:
+    """Return whether numbers are spaced so widely that a logarithmic axis separates them better."""
+    return len(numbers) > 2 and min(numbers) > 0 and max(numbers) / min(numbers) >= 8
 
 
 def _table(rows: pl.DataFrame, keys: list[str]) -> Table:
