@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ import sojourn
 from folders import check_folder
 from sojourn.worlds.hosts.namespace import Namespace, die_with_parent
 from sojourn.worlds.real.addresses import blocks
+from sojourn.worlds.real.shell import STEP
 from support import Cli, until
 
 #: Sleeps longer than any test; its command line is unique.
@@ -350,6 +352,43 @@ def test_a_signal_ends_the_shell_with_a_record(
     _, said = one.communicate(timeout=60)
     assert (one.returncode, "record:" in said) == (code, True), said
     until(lambda: not idlers())
+
+
+@pytest.mark.usefixtures("places")
+def test_a_stopped_shell_continues(start: Callable[..., subprocess.Popen[str]]):
+    """As by Ctrl-Z and `fg`, for longer than the wait for a signal."""
+    one = start("--", *IDLE.split())
+    for _ in range(3):
+        one.send_signal(signal.SIGSTOP)
+        end = time.monotonic() + 2 * STEP
+        until(lambda end=end: time.monotonic() > end)
+        one.send_signal(signal.SIGCONT)
+    assert one.poll() is None
+    one.send_signal(signal.SIGTERM)
+    _, said = one.communicate(timeout=60)
+    assert (one.returncode, "record:" in said) == (143, True), said
+
+
+@pytest.mark.usefixtures("places")
+def test_a_small_mtu_leaves_ipv6_out(process: Cli):
+    done = process("shell", *BARE, "--mtu", "1000", "--", "ip", "-6", "addr", "show", "dev", "sojourn")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.usefixtures("places")
+@pytest.mark.parametrize("own", [["--net"], []], ids=["own network", "network of the host"])
+def test_a_shell_works_in_a_user_namespace(own: list[str], tmp_path: Path):
+    command = ["unshare", "--user", "--map-root-user", *own, sys.executable, "-m", "sojourn", "shell", *BARE]
+    done = subprocess.run(
+        [*command, "--", "ping", "-c", "1", "198.18.16.1"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=tmp_path,
+        preexec_fn=die_with_parent,
+    )
+    assert (done.returncode, " 0% packet loss" in done.stdout) == (0, True), done.stderr
 
 
 @pytest.mark.usefixtures("places")

@@ -11,6 +11,7 @@ traceback.
 from __future__ import annotations
 
 import contextvars
+import errno
 import os
 import sys
 import traceback
@@ -52,6 +53,8 @@ COMMANDS = {
     "bench": ("bench", "bench"),
 }
 
+#: Errors of writing to an open file; any other error without the name of a file is not one of the output.
+_OUTPUT_ERRORS = {errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
 #: Exit code after an interruption: 128 and the number of the signal.
 INTERRUPTED = 130
 
@@ -148,6 +151,8 @@ def _call(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
+        if error.filename is None and error.errno not in _OUTPUT_ERRORS:
+            return _fail(f"internal error, please report it: {type(error).__name__}: {error}", 1)
         return _fail(str(disk(error, error.filename or "the output")), 1)
     except MemoryError:
         return _fail("not enough memory", 1)

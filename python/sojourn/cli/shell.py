@@ -83,7 +83,10 @@ def shell(
         ),
     ] = None,
     mtu: Annotated[
-        int, typer.Option("--mtu", metavar="BYTES", help="Maximum size of an IP packet, bytes.")
+        int,
+        typer.Option(
+            "--mtu", metavar="BYTES", help="Maximum size of an IP packet, bytes; no IPv6 below 1280."
+        ),
     ] = 1500,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Seed of the algorithms' random numbers.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import functools
 import os
 import shutil
@@ -28,6 +29,7 @@ T = TypeVar("T")
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
 PR_SET_PDEATHSIG = 1
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
+_NS_GET_USERNS = 0xB701  # ioctl_ns(2)
 
 
 @functools.cache
@@ -53,7 +55,26 @@ def is_privileged() -> bool:
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     line = next((line for line in status.splitlines() if line.startswith("CapEff:")), "CapEff: 0")
     bits = int(line.split()[1], 16)
-    return all(bits >> cap & 1 for cap in (_CAP_NET_ADMIN, _CAP_SYS_ADMIN))
+    return all(bits >> cap & 1 for cap in (_CAP_NET_ADMIN, _CAP_SYS_ADMIN)) and _owns_network()
+
+
+def _owns_network() -> bool:
+    """Return whether the user namespace of this process owns its network namespace."""
+    with Path("/proc/self/ns/net").open("rb") as network:
+        try:
+            owner = fcntl.ioctl(network, _NS_GET_USERNS)
+        except OSError:  # an ancestor owns it: capabilities in this user namespace do not apply
+            return False
+    try:
+        return os.fstat(owner).st_ino == Path("/proc/self/ns/user").stat().st_ino
+    finally:
+        os.close(owner)
+
+
+def last_gid() -> int:
+    """Return the largest group id that exists in the user namespace of this process."""
+    lines = Path("/proc/self/gid_map").read_text(encoding="ascii").splitlines()
+    return max(int(first) + int(count) - 1 for first, _, count in map(str.split, lines))
 
 
 def become_root_of_own() -> None:

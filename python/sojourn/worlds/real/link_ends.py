@@ -14,12 +14,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.errors import RunFailed
-from sojourn.worlds.hosts.namespace import Namespace, become_root_of_own, check, is_privileged
+from sojourn.worlds.hosts.namespace import (
+    Namespace,
+    become_root_of_own,
+    check,
+    is_privileged,
+    last_gid,
+)
 from sojourn.worlds.real.addresses import Block, blocks
 from sojourn.worlds.real.tun import Tun, open_tun
 
 #: The device inside; outside they are called ``sojourn0``, ``sojourn1``, ...
 INSIDE = "sojourn"
+#: The smallest MTU of a link with IPv6 (RFC 8200, section 5).
+LEAST_MTU6 = 1280
+#: The largest group id that `ping_group_range` accepts.
+_MOST_GID = 2**31 - 1
 #: The longest time in which nft adds a rule.
 LONGEST_NFT_S = 10.0
 
@@ -76,7 +86,7 @@ def connect(mtu: int = 1500) -> LinkEnds:
         become_root_of_own()
     outside = Namespace.own() if is_host else Namespace("outside")
     inside = Namespace("inside")
-    has_six = Path("/proc/sys/net/ipv6").exists()
+    has_six = Path("/proc/sys/net/ipv6").exists() and mtu >= LEAST_MTU6
     far = open_tun(outside, f"{INSIDE}%d", mtu=mtu)
     block = _take_block(outside, far)
     _address(far, f"{block.outside}/32", [f"{block.outside6}/128"] if has_six else [])
@@ -89,7 +99,7 @@ def connect(mtu: int = 1500) -> LinkEnds:
         inside.ip(f"route add ::/0 dev {INSIDE}")
         inside.sysctl("net.ipv6.conf.all.forwarding", 1)
     inside.sysctl("net.ipv4.ip_forward", 1)  # for nested shells
-    inside.sysctl("net.ipv4.ping_group_range", "0 2147483647" if is_host else "0 0")
+    inside.sysctl("net.ipv4.ping_group_range", f"0 {min(last_gid(), _MOST_GID)}")
     translator = _translate(outside, block) if is_host else None
     limits = _limits(outside, is_host, translator is not None)
     return LinkEnds(inside, outside, near, far, block, is_host, limits, translator)

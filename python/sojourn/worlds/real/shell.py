@@ -28,6 +28,7 @@ from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
 from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
 from sojourn.worlds.real.link_ends import LinkEnds, connect
 from sojourn.worlds.real.netns_exec import Command, NamespacedProcess
+from sojourn.worlds.real.signal_file import SignalFile
 from sojourn.worlds.real.status_line import StatusLine
 
 #: The world to which the record of a shell belongs.
@@ -40,7 +41,6 @@ TRAFFIC = (Match("tcp-flows", "tcp"), Match("udp-flows", "udp_cbr"))
 STEP = 0.25
 #: Time from SIGTERM to SIGKILL, s.
 KILL_DELAY = 3.0
-_FROM_KERNEL = 0x80  # SI_KERNEL: Ctrl-C at the terminal, which also reaches the program
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,7 @@ def run(
     request = request.checked()
     up, down = request.link(request.up_rate, request.up_aqm), request.link(request.rate, request.aqm)
     of_peer = _peer(peer)
-    # Signals are blocked and waited for: one that arrives before the program runs is not lost.
-    watched = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    signals = SignalFile((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     place = connect(request.mtu)
     for one in place.limits:
         note(f"sojourn: {one}")
@@ -125,10 +123,11 @@ def run(
     line = StatusLine(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
     try:
         with prevent_cpu_idle() if command else contextlib.nullcontext():  # a prompt may stay open for hours
-            stopped = _attend(process, watched, line)
+            stopped = _attend(process, signals, line)
     finally:
         if line is not None:
             line.close()
+        signals.close()
         process.kill()
         if helper is not None:
             helper.kill()
@@ -140,17 +139,18 @@ def run(
     return code, record
 
 
-def _attend(process: NamespacedProcess, watched: set[signal.Signals], line: StatusLine | None) -> int | None:
+def _attend(process: NamespacedProcess, signals: SignalFile, line: StatusLine | None) -> int | None:
     """Update the status line until the program has ended; return the signal that ended it, if any.
 
-    A signal is forwarded; if the program does not end within `KILL_DELAY`, it is killed.
+    A signal is forwarded, unless it is a Ctrl-C at the terminal, which also reaches the program. If the
+    program does not end within `KILL_DELAY`, it is killed.
     """
     stopped, deadline = None, 0.0
     while process.wait(0) is None:
-        got = signal.sigtimedwait(watched, STEP)
-        if got is not None and not (got.si_signo == signal.SIGINT and got.si_code == _FROM_KERNEL):
-            process.signal(signal.SIGUSR1 if got.si_signo == signal.SIGINT else got.si_signo)
-            stopped, deadline = got.si_signo, deadline or time.monotonic() + KILL_DELAY
+        got = signals.wait(STEP)
+        if got is not None and not (got.number == signal.SIGINT and got.is_from_kernel):
+            process.signal(signal.SIGUSR1 if got.number == signal.SIGINT else got.number)
+            stopped, deadline = got.number, deadline or time.monotonic() + KILL_DELAY
         if stopped is not None and time.monotonic() > deadline:
             process.kill()
             process.wait()

@@ -91,7 +91,8 @@ def open_tun(
     try:
         fd, given = namespace.within(make)
     except OSError as error:
-        raise RunFailed(f"{namespace.name}: device {name} cannot be created: {error}") from None
+        remedy = "; run it as root, or: sudo chmod 666 /dev/net/tun" if error.filename else ""
+        raise RunFailed(f"{namespace.name}: device {name} cannot be created: {error}{remedy}") from None
     try:
         family = {address: "-6" if ":" in address else "-4" for address in addresses}
         namespace.ip(
