@@ -38,8 +38,7 @@ help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: build ## Set up, re-run the RAQM paper with short runs, print where the report is
-	@$(BIN)/sojourn reproduce raqm2005 --quick --out results/demo
-	@echo; echo "Open results/demo/report.html in a browser."
+	@$(BIN)/sojourn demo
 
 test: ## Set up, then run every check and test except those of docs-check, on all cores
 	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build $(if $(WASM),wasm)

@@ -31,6 +31,7 @@ from sojourn.terminal import show
 
 #: Module of this package and function of each command, in the order of the help.
 COMMANDS = {
+    "demo": ("demo", "demo"),
     "new": ("new", "new"),
     "run": ("run", "run"),
     "compare": ("compare", "compare"),

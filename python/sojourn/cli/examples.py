@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, str]] = {
+    "demo": ("sojourn demo", "sojourn demo --out first"),
     "new": (
         "sojourn new home.toml --rate 100/20mbit --rtt 30ms",
         "sojourn new --template parkinglot mine.toml",
