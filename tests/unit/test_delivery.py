@@ -103,6 +103,7 @@ def test_what_a_queue_drops_is_lost_and_what_it_delays_is_late() -> None:
 def test_a_fixed_playout_time_is_the_delay_of_a_call() -> None:
     found = measured(CALL + 'playout = "9ms"\ncodec = "g729a"\n')
     assert (found["call.late_ratio"], found["call.mouth_to_ear_s"]) == (1.0, pytest.approx(0.034))
+    assert found["call.r_factor"] == pytest.approx(rating(0.034, 1.0, 1.0, CODECS["g729a"]))
     assert measured(CALL + 'playout = "11ms"\n')["call.late_ratio"] == 0
 
 
