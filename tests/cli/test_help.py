@@ -95,7 +95,7 @@ def test_a_name_without_an_explanation_finds_the_nearest(word: str, meant: str, 
 def test_names_are_completed() -> None:
     from sojourn.cli.explain import _matching
 
-    assert _matching("cod") == ["codel"]
+    assert "codel" in _matching("cod")
     assert "mean_delay_s" in _matching("mean_")
     assert set(METRICS) <= set(_matching(""))
     assert {one["name"] for one in _core.algorithms()} <= set(_matching(""))
