@@ -2,8 +2,8 @@
 
 use crate::support::{context, packet};
 use sojourn_aqm::{
-    Cause, Class, Context, DefaultValue, Ecn, FlowId, Kind, Limit, Outcome, PacketView, Random, Scheduler,
-    Span, Spec, SpecError, Stream, Time, Token, registry,
+    Cause, Class, Context, Conventions, DefaultValue, Ecn, FlowId, Kind, Limit, Outcome, PacketView, Random,
+    Scheduler, Span, Spec, SpecError, Stream, Time, Token, registry,
 };
 use std::collections::BTreeMap;
 
@@ -15,12 +15,24 @@ pub(crate) fn build(spec: &str, context: Context) -> Box<dyn Scheduler> {
     try_build(spec, context).unwrap_or_else(|e| panic!("{spec}: {e}"))
 }
 
+/// What the parameter `limits` of `spec` says, or its default under the conventions.
+fn is_limit_of_class(spec: &str, conventions: Conventions) -> bool {
+    let is_default = match spec.split(' ').next() {
+        Some("prio") => !spec.contains("evict lowest"),
+        Some("drr") => conventions == Conventions::Linux,
+        _ => false,
+    };
+    spec.contains("limits class") || is_default && !spec.contains("limits shared")
+}
+
 /// A harness around a scheduler that keeps the packets and checks every step.
 #[derive(Clone)]
 pub(crate) struct SchedulerHarness {
     spec: String,
     scheduler: Box<dyn Scheduler>,
     limit: Limit,
+    /// Whether each class has the limit for itself.
+    is_limit_of_class: bool,
     packet_ns: f64,
     now: Time,
     next: u64,
@@ -39,6 +51,7 @@ impl SchedulerHarness {
             spec: spec.to_owned(),
             scheduler: try_build(spec, context)?,
             limit: context.limit,
+            is_limit_of_class: is_limit_of_class(spec, context.conventions),
             packet_ns: context.packet_time().0 as f64,
             now: Time::ZERO,
             next: 0,
@@ -115,8 +128,7 @@ impl SchedulerHarness {
         let bytes: u64 = self.waiting.values().map(|p| u64::from(p.bytes)).sum();
         assert_eq!(self.scheduler.bytes(), bytes, "{spec}: bytes are conserved");
         // The limit is that of all packets, or of each class (here: of each class number).
-        let of_class = spec.contains("limits class")
-            || spec.starts_with("prio") && !spec.contains("limits shared") && !spec.contains("evict lowest");
+        let of_class = self.is_limit_of_class;
         for class in 0..if of_class { 5 } else { 1 } {
             let queued = self.waiting.values().filter(|p| !of_class || p.class.0 == class);
             let (packets, bytes) = queued.fold((0, 0), |sum, p| (sum.0 + 1, sum.1 + u64::from(p.bytes)));

@@ -86,7 +86,8 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
         prop_assert_eq!(series.packets.len(), samples);
         prop_assert!(series.probes.iter().all(|(_, values)| values.len() == samples));
         if queue.limit_packets > 0 {
-            prop_assert!(series.packets.iter().all(|n| u64::from(*n) <= queue.limit_packets));
+            let room = queue.limit_packets * limits(queue);
+            prop_assert!(series.packets.iter().all(|n| u64::from(*n) <= room));
         }
         let classes = &series.class_packets;
         prop_assert!(classes.iter().all(|(_, column)| column.len() == samples));
@@ -153,6 +154,13 @@ fn varies(plan: &Plan, queue: &str) -> bool {
     }
 }
 
+/// How often the queue may hold its limit: once, or once for each of at most eight classes.
+fn limits(queue: &QueueRecord) -> u64 {
+    let spec = &queue.spec;
+    let is_shared = spec.contains("limits shared") || spec.contains("evict lowest");
+    if spec.starts_with("prio") && !is_shared { 8 } else { 1 }
+}
+
 fn queue_is_sane(queue: &QueueRecord, span: f64, is_whole: bool, varies: bool) -> Result<(), TestCaseError> {
     let drops: u64 = queue.drops.iter().sum();
     let rate = queue.capacity_bits / (span * 1e-9);
@@ -163,11 +171,12 @@ fn queue_is_sane(queue: &QueueRecord, span: f64, is_whole: bool, varies: bool) -
     let busy = span - queue.idle_ns as f64;
     let near = (busy - sending).abs() <= one * 1e9 / rate;
     prop_assert!(near || varies, "busy {busy}, sending {sending}");
-    let (most, most_bytes) = (queue.limit_packets as f64, queue.limit_bytes as f64);
+    let room = queue.limit_packets * limits(queue);
+    let (most, most_bytes) = (room as f64, (queue.limit_bytes * limits(queue)) as f64);
     if queue.limit_packets > 0 {
-        prop_assert!(queue.max_packets <= queue.limit_packets);
+        prop_assert!(queue.max_packets <= room);
         prop_assert!(queue.packet_ns <= most * span && queue.packet_squared_ns <= most * most * span);
-        prop_assert!(queue.arrivals.abs_diff(queue.departures + drops) <= queue.limit_packets);
+        prop_assert!(queue.arrivals.abs_diff(queue.departures + drops) <= room);
     } else {
         prop_assert!(queue.byte_ns <= most_bytes * span);
     }
