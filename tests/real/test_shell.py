@@ -33,7 +33,7 @@ from support import Cli, until
 #: Sleeps longer than any test; its command line is unique.
 IDLE = f"sleep 10{os.getpid()}"
 #: A command whose children outlive it unless they are killed.
-FAMILY = f"sh -c '{IDLE} & setsid {IDLE} & wait'"
+FAMILY = f"{IDLE} & setsid {IDLE} &"
 LINK = ("--rate", "20mbit", "--delay", "10ms")
 BARE = (*LINK, "--no-report")
 #: As seen by an ordinary user of this machine.
@@ -53,6 +53,18 @@ PEER = (
     "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('0.0.0.0', 7007))\n"
     "while True:\n    data, peer = s.recvfrom(10); s.sendto(data, peer)\n"
 )
+#: A server that does not listen at once.
+LATE = (
+    "import socket, sys, time\ntime.sleep(1)\n"
+    "with socket.create_server(('', 7008)) as s:\n"
+    "    c, _ = s.accept()\n    c.send(b'served')\n    c.close()\n"
+)
+CONNECT = (
+    "import os, socket\n"
+    "print(socket.create_connection((os.environ['SOJOURN_OUTSIDE'], 7008)).recv(10).decode())\n"
+)
+#: Connects, and ends with its input.
+STAY = f"{CONNECT}import sys\nsys.stdin.read()\n"
 
 
 @pytest.fixture
@@ -99,6 +111,11 @@ def idlers() -> list[int]:
             except OSError:
                 continue
     return found
+
+
+def _family(scripts: tuple[str, str]) -> str:
+    """Return the command of a peer whose children outlive it unless they are killed."""
+    return f"sh -c '{FAMILY} exec {scripts[0]}'"
 
 
 def devices() -> dict[int, str]:
@@ -298,8 +315,10 @@ def test_the_exit_code_is_the_commands(process: Cli):
 
 @pytest.mark.usefixtures("places")
 @pytest.mark.parametrize("whom", ["shell", "command"])
-def test_after_a_kill_no_process_or_device_remains(start: Callable[..., subprocess.Popen[str]], whom: str):
-    one = start("--peer", FAMILY, "--", "sh", "-c", f"{IDLE} & setsid {IDLE} & exec {IDLE}")
+def test_after_a_kill_no_process_or_device_remains(
+    start: Callable[..., subprocess.Popen[str]], scripts: tuple[str, str], whom: str
+):
+    one = start("--peer", _family(scripts), "--", "sh", "-c", f"{FAMILY} exec {IDLE}")
     until(lambda: len(idlers()) == 5)
     index, name = device(one)
     if whom == "shell":
@@ -320,24 +339,65 @@ def test_after_a_kill_no_process_or_device_remains(start: Callable[..., subproce
 
 
 @pytest.mark.usefixtures("places")
-def test_a_peer_ends_with_the_program(process: Cli):
-    done = process("shell", *BARE, "--peer", FAMILY, "--", "true")
+def test_a_peer_ends_with_the_program(process: Cli, scripts: tuple[str, str]):
+    done = process("shell", *BARE, "--peer", _family(scripts), "--", "true")
     assert done.returncode == 0, done.stderr
     until(lambda: not idlers())
+
+
+@pytest.mark.usefixtures("places")
+def test_a_peer_in_the_background_serves_and_ends_with_the_program(process: Cli, tmp_path: Path):
+    """As nginx does. Seen to fail: the end of the first process ends the peer."""
+    daemon = tmp_path / "daemon.sh"
+    daemon.write_text(f"({sys.executable} {tmp_path / 'late.py'}; exec {IDLE}) >/dev/null 2>&1 &\n")
+    (tmp_path / "late.py").write_text(LATE)
+    done = process("shell", *BARE, "--peer", f"sh {daemon}", "--", sys.executable, "-c", CONNECT)
+    assert (done.returncode, done.stdout) == (0, "served\n"), done.stderr
+    until(lambda: not idlers())
+
+
+@pytest.mark.usefixtures("places")
+def test_the_program_starts_when_the_peer_listens(process: Cli, tmp_path: Path):
+    """The peer listens only after the shell could have started the program."""
+    (tmp_path / "late.py").write_text(LATE)
+    peer = f"{sys.executable} {tmp_path / 'late.py'}"
+    done = process("shell", *BARE, "--peer", peer, "--", sys.executable, "-c", CONNECT)
+    assert (done.returncode, done.stdout) == (0, "served\n"), done.stderr
+
+
+@pytest.mark.usefixtures("places")
+def test_a_peer_that_fails_is_reported(process: Cli, tmp_path: Path):
+    done = process("shell", *BARE, "--peer", "sh -c 'echo no port >&2; exit 3'", "--", "touch", "ran")
+    said = "sojourn: --peer sh -c 'echo no port >&2; exit 3' failed with exit status 3: no port"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, said)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.usefixtures("places")
+def test_a_peer_that_fails_later_is_reported_at_once(tmp_path: Path):
+    (tmp_path / "late.py").write_text(LATE + "sys.exit('it is over')\n")
+    peer = f"{sys.executable} {tmp_path / 'late.py'}"
+    words = [*BARE, "--out", str(tmp_path / "out"), "--peer", peer, "--", sys.executable, "-c", STAY]
+    command = [sys.executable, "-m", "sojourn", "shell", *words]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stderr=pipe, text=True, preexec_fn=die_with_parent) as one:
+        assert one.stderr is not None
+        assert one.stdin is not None
+        said = next(line for line in one.stderr if "--peer" in line)
+        assert said == f"sojourn: warning: --peer {peer} failed with exit status 1: it is over\n"
+        one.stdin.close()
+        assert (one.wait(60), "--peer" in one.stderr.read()) == (0, False)
 
 
 @pytest.mark.usefixtures("places")
 def test_under_sudo_the_program_and_its_results_belong_to_the_caller(process: Cli, tmp_path: Path):
     user = pwd.getpwnam("nobody")
     os.chown(tmp_path, user.pw_uid, user.pw_gid)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    pipe.chmod(0o666)
-    words = ["--out", "new/out", "--export", "table.csv", "--peer", "sh -c 'id -u > pipe'"]
+    words = ["--out", "new/out", "--export", "table.csv", "--peer", "sh -c 'id -u > peer'"]
     environment = {"SUDO_USER": "nobody"}
-    done = process("shell", *LINK, *words, "--", "sh", "-c", "cat pipe; id -u", env=environment)
+    done = process("shell", *LINK, *words, "--", "sh", "-c", "cat peer; id -u", env=environment)
     assert done.stdout.split() == [str(user.pw_uid)] * 2, done.stderr
-    made = [path for path in tmp_path.rglob("*") if path != pipe]
+    made = list(tmp_path.rglob("*"))
     assert {tmp_path / "table.csv", tmp_path / "new", tmp_path / "new/out/report.html"} <= set(made)
     assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(user.pw_uid, user.pw_gid)}
 

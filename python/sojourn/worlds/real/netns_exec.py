@@ -2,7 +2,8 @@
 
 The command runs under an init process in its own PID namespace. When the command ends, init ends, and the
 kernel kills the remaining processes of the namespace; when this process is killed, the kernel kills init and
-thereby all of them.
+thereby all of them. The init of a server ends when the server fails or its last process ends: many servers
+continue in a process of their own.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from sojourn.terminal import show
 from sojourn.worlds.hosts.mounts import mount_proc
@@ -22,6 +25,10 @@ from sojourn.worlds.real.caller import Caller
 
 #: A shell's exit codes for a command that does not exist, or cannot be run.
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
+#: The last lines of a server's standard error that are kept, and the longest part of a line, in bytes.
+LINES, LONGEST_LINE = 5, 1000
+#: States in /proc/net: a TCP socket that listens, a UDP socket that is bound and not connected.
+_LISTENING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 
 
 @dataclass(frozen=True)
@@ -36,14 +43,14 @@ class Command:
         Its complete environment.
     user : Caller, optional
         The user to run it as; that of this process if None.
-    is_silent : bool
-        Whether it has neither a terminal nor input and output.
+    is_server : bool
+        Whether it has neither a terminal nor input and output; the last lines of its standard error are kept.
     """
 
     words: Sequence[str]
     environment: Mapping[str, str]
     user: Caller | None = None
-    is_silent: bool = False
+    is_server: bool = False
 
 
 class NamespacedProcess:
@@ -51,6 +58,7 @@ class NamespacedProcess:
 
     def __init__(self, namespace: Namespace, command: Command) -> None:
         self.code: int | None = None
+        self.errors: deque[str] = deque(maxlen=LINES)
         self._failed: OSError | None = None
         self._pid = 0
         self._ready = threading.Event()
@@ -73,6 +81,23 @@ class NamespacedProcess:
         """Kill all processes of the namespace."""
         self.signal(signal.SIGKILL)
 
+    def is_listening(self) -> bool:
+        """Return whether a process of the namespace waits for connections or datagrams."""
+        listening: set[str] = set()
+        opened: set[str] = set()
+        for place in self._processes():
+            with contextlib.suppress(OSError):  # it has ended
+                opened |= {os.readlink(one) for one in (place / "fd").iterdir()}  # noqa: PTH115 - no path
+                listening |= set(_listening(place / "net"))
+        return not opened.isdisjoint(listening)
+
+    def _processes(self) -> Iterator[Path]:
+        """Yield the folder in /proc of each process of the namespace, except init."""
+        own = _inode(Path(f"/proc/{self._pid}/ns/pid"))
+        for place in Path("/proc").iterdir():
+            if place.name.isdigit() and place.name != str(self._pid) and own == _inode(place / "ns/pid"):
+                yield place
+
     def wait(self, timeout: float | None = None) -> int | None:
         """Return the exit code as a shell does (128 + signal); None if it still runs after `timeout`."""
         self._thread.join(timeout)
@@ -80,6 +105,7 @@ class NamespacedProcess:
 
     def _watch(self) -> None:
         namespace, command = self._arguments
+        read, write = os.pipe()
         try:
             namespace.enter()
             call("unshare", CLONE_NEWPID | CLONE_NEWNS)
@@ -90,12 +116,34 @@ class NamespacedProcess:
             return
         if self._pid == 0:
             try:
-                os._exit(_init(command))
+                os._exit(_init(command, write))
             finally:
                 os._exit(1)
+        os.close(write)
         self._ready.set()
+        with os.fdopen(read, "rb") as errors:  # it ends with init, the last process that may write
+            while line := errors.readline(LONGEST_LINE):
+                if text := line.decode(errors="replace").strip():
+                    self.errors.append(text)
         _, status = os.waitpid(self._pid, 0)
         self.code = _code(status)
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
+
+
+def _listening(net: Path) -> Iterator[str]:
+    """Yield the names of the sockets that listen, as links to open files have them (``socket:[12345]``)."""
+    for name, state in _LISTENING.items():
+        with contextlib.suppress(FileNotFoundError):  # without IPv6
+            for line in (net / name).read_text(encoding="ascii").splitlines()[1:]:
+                words = line.split()
+                if words[3] == state:
+                    yield f"socket:[{words[9]}]"
 
 
 def _code(status: int) -> int:
@@ -103,14 +151,18 @@ def _code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _init(command: Command) -> int:
-    """Act as process 1: start the command, reap children, and return the command's exit code."""
+def _init(command: Command, errors: int) -> int:
+    """Act as process 1: start the command, reap children, and return the command's exit code.
+
+    A server that succeeds may have left processes: the code is then that of the last one.
+    """
     die_with_parent()
-    if command.is_silent:
+    if command.is_server:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):
+        for stream in range(2):
             os.dup2(nothing, stream)
+        os.dup2(errors, 2)
     with contextlib.suppress(OSError):  # not allowed in some containers: /proc then shows all processes
         mount_proc()
     for number in (signal.SIGINT, signal.SIGQUIT):
@@ -130,10 +182,15 @@ def _init(command: Command) -> int:
     for number in forwarded:
         signal.signal(number, forward)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    code = 0
     while True:
-        gone, status = os.wait()
-        if gone == pid:
+        try:
+            gone, status = os.wait()
+        except ChildProcessError:
+            return code
+        if gone == pid and (not command.is_server or _code(status) != 0):
             return _code(status)
+        code = _code(status)
 
 
 def _become(command: Command) -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
-import shutil
 import signal
 import sys
 import time
@@ -28,6 +26,7 @@ from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
 from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
 from sojourn.worlds.real.link_ends import LinkEnds, connect
 from sojourn.worlds.real.netns_exec import Command, NamespacedProcess
+from sojourn.worlds.real.peer import Peer, peer_words
 from sojourn.worlds.real.signal_file import SignalFile
 from sojourn.worlds.real.status_line import StatusLine
 
@@ -106,10 +105,12 @@ def run(
     ------
     InputError
         For an invalid link, or a kernel that does not allow it; nothing has been created then.
+    RunFailed
+        If the peer fails before it listens; the command is not started then.
     """
     request = request.checked()
     up, down = request.link(request.up_rate, request.up_aqm), request.link(request.rate, request.aqm)
-    of_peer = _peer(peer)
+    of_peer = peer_words(peer)
     signals = SignalFile((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     place = connect(request.mtu)
     for one in place.limits:
@@ -117,18 +118,25 @@ def run(
     _note_name_server(place, note)
     gateway = Gateway(_hosts(place), up, down, TRAFFIC, seed=request.seed, names=ENDS)
     user = caller()
-    helper = NamespacedProcess(place.outside, Command(of_peer, os.environ, user, True)) if of_peer else None
-    words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
-    process = NamespacedProcess(place.inside, Command(words, _environment(request, place), user))
-    line = StatusLine(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
+    helper: Peer | None = None
+    process: NamespacedProcess | None = None
+    line: StatusLine | None = None
     try:
+        if of_peer:
+            helper = Peer(of_peer, place.outside, user, note)
+            if (stopped := helper.await_start(signals)) is not None:
+                return 128 + stopped, None
+        words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
+        process = NamespacedProcess(place.inside, Command(words, _environment(request, place), user))
+        line = StatusLine(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
         with prevent_cpu_idle() if command else contextlib.nullcontext():  # a prompt may stay open for hours
-            stopped = _attend(process, signals, line)
+            stopped = _attend(process, signals, helper, line)
     finally:
         if line is not None:
             line.close()
         signals.close()
-        process.kill()
+        if process is not None:
+            process.kill()
         if helper is not None:
             helper.kill()
             helper.wait()
@@ -139,7 +147,9 @@ def run(
     return code, record
 
 
-def _attend(process: NamespacedProcess, signals: SignalFile, line: StatusLine | None) -> int | None:
+def _attend(
+    process: NamespacedProcess, signals: SignalFile, peer: Peer | None, line: StatusLine | None
+) -> int | None:
     """Update the status line until the program has ended; return the signal that ended it, if any.
 
     A signal is forwarded, unless it is a Ctrl-C at the terminal, which also reaches the program. If the
@@ -154,6 +164,8 @@ def _attend(process: NamespacedProcess, signals: SignalFile, line: StatusLine | 
         if stopped is not None and time.monotonic() > deadline:
             process.kill()
             process.wait()
+        if peer is not None:
+            peer.check()
         if line is not None:
             line.draw()
     return stopped
@@ -165,21 +177,6 @@ def _hosts(place: LinkEnds) -> list[Host]:
         Host(ENDS[0], "left", place.near, [block.prefix, block.prefix6]),
         Host(ENDS[1], "right", place.far, ["0.0.0.0/0", "::/0", block.outside, block.outside6]),
     ]
-
-
-def _peer(text: str | None) -> list[str]:
-    """Return the words of the peer's command; empty if there is none."""
-    if text is None:
-        return []
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise InputError("--peer", f"= {text!r} cannot be read: {str(error).lower()}", "a command") from None
-    if not words:
-        raise InputError("--peer", "is empty", "a command")
-    if shutil.which(words[0]) is None:
-        raise InputError("--peer", f"= {text!r} cannot be run: {words[0]}: command not found")
-    return words
 
 
 def _environment(request: Request, place: LinkEnds) -> dict[str, str]:
