@@ -24,7 +24,7 @@ from support import SMALL
 CASES = int(os.environ.get("FUZZ_CASES", "0"))
 FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 #: Cases in `make test`, by what one takes.
-SHORT = {"specs": 2000, "plans": 1000, "scenarios": 250}
+SHORT = {"specs": 2000, "plans": 1500, "scenarios": 250}
 SHORT_STORED = 12
 TEXTS = {"specs": SPECS, "plans": PLANS, "scenarios": SCENARIOS}
 
@@ -41,6 +41,15 @@ def test_the_corpus_is_read_or_refused(name: str, tmp_path: Path, monkeypatch: p
     for given in targets.corpus(name):
         for one in given.splitlines() if name == "specs" else [given]:
             TEXTS[name].run(one if name == "specs" else one.decode())
+
+
+def test_plans_and_scenarios_of_the_corpus_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan without a new key is refused before any of its values is checked, and so is each mutation."""
+    monkeypatch.chdir(tmp_path)
+    for plan in targets.corpus("plans"):
+        _core.check(plan.decode())
+    for scenario in targets.corpus("scenarios"):
+        sojourn.Scenario.from_toml(scenario.decode())
 
 
 MADE = {

@@ -294,7 +294,8 @@ def test_a_worker_that_makes_no_progress_is_killed_and_its_run_repeated(
     assert worker.process.returncode == -signal.SIGKILL
     found: list[tuple[int, Any]] = []
     until(lambda: found.extend(running.poll(0.1)) or found)
-    assert found[0][1]["events"] > 0
+    ((_, (made, *_)),) = found
+    assert made["events"] > 0
     (late,) = running._workers
     running.add(1, (point.plan_json, 2))
     running._deaths[1], late.waited = 1, processes.STALL_S + 1

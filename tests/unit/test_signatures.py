@@ -23,8 +23,8 @@ WRAPPED = rf"(?:&(?:mut )?|\[|(?:Option|Vec|Box)<)*{INTEGER}"
 #: Names of moments and durations: these words, or these endings.
 TIME = (
     r"(?:at|now|since|until|arrived|entered|horizon|warmup"
-    r"|(?:\w+_)?(?:time|delay|deadline|interval|duration|period|age|gap|span|rtt|rto)s?"
-    r"|(?:\w+_)?timeout)"  # `timeouts` is a count
+    r"|(?:\w+_)?(?:time|delay|deadline|interval|duration|age|gap|span|rtt|rto)s?"
+    r"|(?:\w+_)?(?:timeout|period))"  # `timeouts` and `loss_periods` are counts
 )
 BARE_TIMES = {
     "parameter or field": re.compile(rf"\b({TIME}): *{WRAPPED}"),

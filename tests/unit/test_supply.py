@@ -70,9 +70,11 @@ def test_everything_installed_is_pinned_with_hashes() -> None:
     for pin in user:
         assert pin[:3] == of_dev[pin.name][:3], "developers have what users have"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
     for wanted, have in (
         (project["project"]["dependencies"], user),
-        (itertools.chain(*project["project"]["optional-dependencies"].values()), dev),
+        (itertools.chain(*(extras[name] for name in extras.keys() - {"site"})), dev),
+        (extras["site"], pins.read((ROOT / "requirements/site.txt").read_text())),
         (["pip", *project["build-system"]["requires"]], user),
     ):
         names = {pins.normalized(re.split(r"[<>=]", one)[0]) for one in wanted}

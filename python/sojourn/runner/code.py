@@ -244,8 +244,8 @@ def executing(codes: Mapping[str, Code]) -> Iterator[None]:
             parts = {}
             for path, part in code.parts.items():
                 target = folder / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(part.content)
+                files.make_folder(target.parent)
+                files.write(target, part.content)
                 parts[path] = replace(part, path=str(target))
             copies[name] = Code(str(folder / next(iter(parts))), parts, code.environment)
         try:

@@ -59,10 +59,13 @@ class Point:
 
 
 def run_id(
-    plan_json: str, spec: str, seed: int, world: str, code: Sequence[str], core: str = _core.CORE_VERSION
+    plan_json: str, spec: str, seed: int, world: str, code: Sequence[str], core: str | None = None
 ) -> str:
-    """Return the id of a run; `code` has the hashes of its algorithms in Python (`algorithms.digests`)."""
-    parts: tuple[str, ...] = (plan_json, spec, str(seed), core, *code)
+    """Return the id of a run; `code` has the hashes of its algorithms in Python (`algorithms.digests`).
+
+    Without `core`, the version of the core is that of this process.
+    """
+    parts: tuple[str, ...] = (plan_json, spec, str(seed), core or _core.CORE_VERSION, *code)
     if version := worlds.find(world).version():
         parts += (world, version)
     return digest(*parts)

@@ -100,7 +100,8 @@ impl Delivery {
     pub(crate) fn receive(
         &mut self,
         number: u32,
-        (sent, at): (Time, Time),
+        sent: Time,
+        at: Time,
         in_window: bool,
         group: u32,
         arrivals: &mut Arrivals,
@@ -160,7 +161,7 @@ mod tests {
         let (mut delivery, mut arrivals) = (Delivery::default(), Arrivals::new(1, false));
         for (i, (number, ms)) in arrivals_of.iter().enumerate() {
             let sent = Time(u64::from(*number) * 1_000_000_000);
-            delivery.receive(*number, (sent, sent + Span::from_millis(*ms)), i >= before, 0, &mut arrivals);
+            delivery.receive(*number, sent, sent + Span::from_millis(*ms), i >= before, 0, &mut arrivals);
         }
         let mut columns = DeliveryColumns::default();
         delivery.add_to(&mut columns, 7);

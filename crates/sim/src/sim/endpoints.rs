@@ -39,8 +39,8 @@ pub(super) fn receive(hosts: &mut Hosts, clock: &mut Clock, at: Time, packet: &m
         if let Endpoint::Udp(udp) = &mut flow.endpoint {
             udp.goodput += u64::from(packet.bytes) * u64::from(in_window);
             udp.received += u64::from(packet.bytes);
-            let times = (Time(packet.stamp), at);
-            udp.delivery.receive(packet.number, times, in_window, flow.group, &mut hosts.arrivals);
+            let (sent, group) = (Time(packet.stamp), flow.group);
+            udp.delivery.receive(packet.number, sent, at, in_window, group, &mut hosts.arrivals);
         }
         return Reply::Nothing;
     };

@@ -33,7 +33,7 @@ pub(crate) struct CubicLinux {
     w_max: u64,
     /// The window and the tick of the last evaluation.
     last_cwnd: u64,
-    last_time: u64,
+    last_tick: u64,
     /// The window at the inflection of the curve (`bic_origin_point`), and 1/1024 s from the start of the
     /// epoch until then (`bic_K`).
     origin: u64,
@@ -64,7 +64,7 @@ impl CubicLinux {
             cnt: 0,
             w_max: 0,
             last_cwnd: 0,
-            last_time: 0,
+            last_tick: 0,
             origin: 0,
             k: 0,
             min_rtt: None,
@@ -89,14 +89,14 @@ impl CubicLinux {
     /// Packets acknowledged per packet of growth (`bictcp_update`).
     fn update(&mut self, cwnd: u64, packets: u64, now: Time) {
         self.acked += packets;
-        let now = self.ticks(now);
-        let is_recent = (now - self.last_time) * self.tick.0 <= SECOND.0 / 32;
+        let tick = self.ticks(now);
+        let is_recent = (tick - self.last_tick) * self.tick.0 <= SECOND.0 / 32;
         if self.last_cwnd == cwnd && is_recent {
             return;
         }
-        if self.epoch_start.is_none() || now != self.last_time {
-            (self.last_cwnd, self.last_time) = (cwnd, now);
-            self.follow_curve(cwnd, packets, now);
+        if self.epoch_start.is_none() || tick != self.last_tick {
+            (self.last_cwnd, self.last_tick) = (cwnd, tick);
+            self.follow_curve(cwnd, packets, tick);
         }
         // The Reno-friendly region: the increment per window stays that of alpha = 8/15.
         let per_packet = (cwnd * RENO_EIGHTHS) >> 3;
@@ -111,15 +111,15 @@ impl CubicLinux {
         self.cnt = self.cnt.max(MIN_CNT);
     }
 
-    fn follow_curve(&mut self, cwnd: u64, packets: u64, now: u64) {
+    fn follow_curve(&mut self, cwnd: u64, packets: u64, at_tick: u64) {
         let epoch_start = *self.epoch_start.get_or_insert_with(|| {
             (self.acked, self.w_est) = (packets, cwnd);
             self.origin = self.w_max.max(cwnd);
             self.k = libm::cbrt(((1_u64 << CUBE_BITS) / SCALE * (self.origin - cwnd)) as f64) as u64;
-            now
+            at_tick
         });
         let min_rtt = self.min_rtt.unwrap_or(Span::ZERO).0.div_ceil(self.tick.0);
-        let t = self.units(now - epoch_start + min_rtt);
+        let t = self.units(at_tick - epoch_start + min_rtt);
         let offset = u128::from(t.abs_diff(self.k));
         let delta = (u128::from(SCALE) * offset * offset * offset) >> CUBE_BITS;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
