@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from validation.linux import run
 
-
 #: Figures out of target; validation/linux/README.md says what is known of the cause.
 MISSES = {("fq_codel", "received_mbps")}
 
