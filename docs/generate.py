@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import topology
 import typer
 from markup import NOTE, table
 from pages import pages
@@ -21,6 +20,7 @@ from sojourn.cli import _app as command_line
 from sojourn.cli import topics
 from sojourn.cli.examples import EXAMPLES
 from sojourn.metrics import METRICS, per_class
+from sojourn.notebook import topology
 from sojourn.record import UNKNOWN
 from sojourn.record.tables import Column
 from sojourn.runner.layout import KINDS, File

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn._core import CORE_VERSION, VERSION
 
 if TYPE_CHECKING:
+    from sojourn import explore
     from sojourn.algorithms import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, Param, drop_both
     from sojourn.api import run
     from sojourn.errors import InputError, RunFailed, SojournError
@@ -53,6 +54,7 @@ __all__ = [
     "aqm",
     "compare",
     "drop_both",
+    "explore",
     "load",
     "metric",
     "run",
@@ -81,6 +83,7 @@ _HOME = {
     "aqm": "sojourn.spec.aqm_spec",
     "compare": "sojourn.study.compare",
     "drop_both": "sojourn.algorithms",
+    "explore": "sojourn.explore",
     "load": "sojourn.spec.scenario",
     "metric": "sojourn.metrics.own",
     "open": "sojourn.study.folder",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sojourn.metrics.own import Function
+    from sojourn.notebook import Figures
 
 
 MANIFEST = "manifest.json"
@@ -362,6 +363,18 @@ class Results:
             return pl.DataFrame({"length": lengths, "count": counts})
 
         return self._collect(read, None, None)
+
+    @property
+    def plot(self) -> Figures:
+        """The figures of these results: ``results.plot.queue()`` and others (`sojourn.notebook.Figures`)."""
+        from sojourn.notebook import Figures
+
+        return Figures(self)
+
+    def _repr_html_(self) -> str:
+        from sojourn.notebook import of_results
+
+        return of_results(self)
 
     def _collect(
         self, read: Callable[[Record], pl.DataFrame], aqm: str | None, seed: int | None

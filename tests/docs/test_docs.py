@@ -72,6 +72,13 @@ def test_links_have_targets(page: Path):
         assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
 
 
+def test_the_page_about_notebooks_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(ROOT)
+    (code,) = blocks(ROOT / "docs/notebooks.md", "python")
+    exec(compile(code.replace('"results/', f'"{tmp_path}/'), "docs/notebooks.md", "exec"), {})
+    assert (tmp_path / "queue.pdf").stat().st_size > 5_000
+
+
 def test_the_python_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(ROOT)
     code = "\n".join(blocks(ROOT / "docs/python.md", "python"))

@@ -16,7 +16,7 @@ from sojourn.plots._overlay import overlay
 from sojourn.plots._probes import probe_names, probes
 from sojourn.plots._queue_traces import queue_traces
 from sojourn.plots._tradeoff import tradeoff
-from sojourn.plots.canvas import HALF, WIDTH, drawing, figure, to_svg
+from sojourn.plots.canvas import HALF, WIDTH, Picture, Svg, drawing, figure, to_svg
 from sojourn.plots.orbits import bifurcation, iterates
 from sojourn.plots.theme import ALGORITHMS, Style, label, labels, style, styles
 
@@ -25,8 +25,10 @@ __all__ = [
     "HALF",
     "WIDTH",
     "Mark",
+    "Picture",
     "Rule",
     "Style",
+    "Svg",
     "agreement",
     "bars",
     "bifurcation",

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from sojourn.format import estimate, scale
 from sojourn.metrics import find, label
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg
+from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, to_svg
 from sojourn.plots.theme import INK, Style, pale, styles
 
 
@@ -25,7 +25,7 @@ def bars(
     columns: int = 3,
     title: str = "",
     width: float = WIDTH,
-) -> str:
+) -> Svg:
     """Draw horizontal bars with 95 % intervals and their numbers, one panel per metric.
 
     Parameters
@@ -49,8 +49,8 @@ def bars(
 
     Returns
     -------
-    str
-        SVG.
+    Svg
+        SVG text.
     """
     known = set(summary.filter(pl.col("mean").is_not_null())["metric"])
     shown = [m for m in metrics if m in known]

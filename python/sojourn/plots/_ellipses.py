@@ -10,7 +10,7 @@ from matplotlib.patches import Ellipse
 
 from sojourn.format import capitalized
 from sojourn.metrics import display, heading
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, to_svg, y_title
 from sojourn.plots.theme import styles
 
 
@@ -22,7 +22,7 @@ def ellipses(
     title: str = "Goodput against delay",
     width: float = WIDTH,
     height: float = 3.2,
-) -> str:
+) -> Svg:
     """Draw the trade-off of each algorithm; upper left is better.
 
     The ellipse is the contour at one standard deviation of the normal distribution that fits the points best
@@ -41,8 +41,8 @@ def ellipses(
 
     Returns
     -------
-    str
-        SVG.
+    Svg
+        SVG text.
     """
     specs = list(dict.fromkeys(frame["aqm"].to_list()))
     looks = styles(specs)

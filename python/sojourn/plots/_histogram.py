@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from sojourn.format import scale
 from sojourn.plots._decimate import Floats, decimate
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, to_svg, y_title
 from sojourn.plots.theme import styles
 
 
@@ -27,7 +27,7 @@ def histogram(
     title: str = "",
     width: float = WIDTH,
     height: float = 2.8,
-) -> str:
+) -> Svg:
     """Draw the distribution of a quantity from the counts of its buckets.
 
     Parameters
@@ -57,8 +57,8 @@ def histogram(
 
     Returns
     -------
-    str
-        SVG.
+    Svg
+        SVG text.
     """
     specs = list(dict.fromkeys(frame[by].to_list()))
     looks = styles(specs)

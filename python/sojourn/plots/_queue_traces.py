@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from sojourn.plots._decimate import block_means, decimate, time_end
-from sojourn.plots.canvas import WIDTH, drawing, figure, side_title, to_svg
+from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, side_title, to_svg
 from sojourn.plots.theme import MUTED, SHADE, Style, pale, strong, styles
 
 
@@ -29,7 +29,7 @@ def queue_traces(
     y_label: str = "Queue (packets)",
     title: str = "Queue length over time",
     panel_height: float = 1.1,
-) -> str:
+) -> Svg:
     """Draw the queue over time, one panel per spec, all panels on the same axes.
 
     Parameters
@@ -67,8 +67,8 @@ def queue_traces(
 
     Returns
     -------
-    str
-        SVG.
+    Svg
+        SVG text.
     """
     specs = list(dict.fromkeys(frame[by].to_list()))
     looks = styles(specs)

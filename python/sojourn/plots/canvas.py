@@ -83,6 +83,27 @@ RC: dict[str, Any] = {
 """Settings of matplotlib for every figure, independent of the user's."""
 
 
+class Picture(Figure):
+    """A figure of matplotlib that keeps the settings `RC` when it is saved, and that notebooks display."""
+
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """Save the figure, as in matplotlib: on white, pixels at 200 per inch."""
+        with drawing():
+            super().savefig(fname, **{"facecolor": "white", "dpi": 200, **options})
+
+    def _repr_svg_(self) -> str:
+        return to_svg(self, "Figure")._repr_svg_()
+
+
+class Svg(str):
+    """A figure as SVG text, which notebooks display; `figure` is that of matplotlib, to style and to save."""
+
+    figure: Picture
+
+    def _repr_svg_(self) -> str:
+        return self.replace("<svg ", '<svg style="background: #fff" ', 1)  # notebooks may be dark
+
+
 @contextmanager
 def drawing() -> Iterator[None]:
     """Apply only the settings `RC`; the user's settings of matplotlib are restored afterwards."""
@@ -92,7 +113,7 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def figure(width: float = WIDTH, height: float = 3.0) -> Figure:
+def figure(width: float = WIDTH, height: float = 3.0) -> Picture:
     """Return an empty figure without pyplot and without global state.
 
     Parameters
@@ -102,10 +123,10 @@ def figure(width: float = WIDTH, height: float = 3.0) -> Figure:
 
     Returns
     -------
-    matplotlib.figure.Figure
+    Picture
         To be filled within `drawing` and passed to `to_svg`.
     """
-    made = Figure(figsize=(width, height))
+    made = Picture(figsize=(width, height))
     FigureCanvasSVG(made)
     return made
 
@@ -156,7 +177,7 @@ def _tick(value: float) -> str:
     return {"1": power, f"{MINUS}1": f"{MINUS}{power}"}.get(text, f"{text}×{power}")
 
 
-def to_svg(drawn: Figure, title: str, description: str = "") -> str:
+def to_svg(drawn: Picture, title: str, description: str = "") -> Svg:
     """Return a figure as SVG text; equal figures give equal bytes.
 
     The text is a single ``<svg>`` element without XML header, to be embedded in HTML. Text remains text and
@@ -174,13 +195,13 @@ def to_svg(drawn: Figure, title: str, description: str = "") -> str:
 
     Returns
     -------
-    str
+    Svg
         The element.
     """
     buffer = io.StringIO()
     with drawing():
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        drawn.savefig(buffer, format="svg", metadata=nothing)
+        Figure.savefig(drawn, buffer, format="svg", metadata=nothing)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -191,7 +212,9 @@ def to_svg(drawn: Figure, title: str, description: str = "") -> str:
     text = _short_numbers(text)
     text = _inherit_font(text)
     text = _flat(_own_ids(text, title))
-    return _opening(text, title, description) + "\n"
+    made = Svg(_opening(text, title, description) + "\n")
+    made.figure = drawn
+    return made
 
 
 _TAG = re.compile(r"<[a-zA-Z][^>]*>")

@@ -127,6 +127,11 @@ class Record:
             for one in self.plan["traffic"]
         ]
 
+    def _repr_html_(self) -> str:
+        from sojourn.notebook import of_record
+
+        return of_record(self)
+
     def column(self, table: str, name: str) -> list[Any]:
         """Return one column of ``flows``, ``objects``, ``pages``, ``drops`` or ``cwnd`` as Python numbers."""
         return numbers(self.data[table][name], TYPES[table][name])

@@ -131,6 +131,11 @@ class Scenario(ScenarioFields):
             self._plans[key] = json.dumps(self.plan(spec), sort_keys=True, separators=(",", ":"))
         return self._plans[key]
 
+    def _repr_html_(self) -> str:
+        from sojourn.notebook import of_scenario
+
+        return of_scenario(self)
+
     @property
     def measured(self) -> str:
         """The name of the measured queue."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sojourn.metrics.own import Function
+    from sojourn.notebook import Figures
 
 
 SORT = "mean_delay_s"
@@ -332,6 +333,16 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Return the output of ``sojourn compare --json``."""
         return {**self.results.to_json(), "comparison": {**self.facts(), "rows": self.table().to_dicts()}}
+
+    @property
+    def plot(self) -> Figures:
+        """The figures of the results."""
+        return self.results.plot
+
+    def _repr_html_(self) -> str:
+        from sojourn.notebook import of_comparison
+
+        return of_comparison(self)
 
     @classmethod
     def of(cls, results: Results) -> Comparison | None:

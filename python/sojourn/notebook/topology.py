@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sojourn.spec import plan
 from sojourn.spec.scenario import Scenario
+from sojourn.spec.schema import HostLinks
 
 STEP, TOP, WIDE, HIGH = 210, 46, 92, 34
 STYLE = (
@@ -50,7 +51,7 @@ def links(scenario: Scenario) -> list[Link]:
     ]
 
 
-def _access(hosts: plan.HostLinks) -> tuple[str, str]:
+def _access(hosts: HostLinks) -> tuple[str, str]:
     """Return rate and delays of the links of hosts."""
     delays = [str(one) for one in hosts.delays or ([hosts.delay] if hosts.delay else [])]
     shown = delays[0] if len(set(delays)) == 1 else f"{delays[0]} to {delays[-1]}" if delays else ""
