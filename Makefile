@@ -44,9 +44,10 @@ test: ## Set up, then run every check and test except those of docs-check, on al
 	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build $(if $(WASM),wasm)
 	$(BIN)/pytest -m "not generated" --numprocesses=$(WORKERS) --dist=loadgroup
 
-# Each reader gets FUZZ_CASES inputs, the reader of results directories a hundredth of them. Inputs per second of
-# processor time: specs 12000, plans 2000, scenarios 1000, results directories 20; in Rust plans 4000,
-# algorithms 5000, schedulers 1300, misspelt specs 37000, packets 900000.
+# Each reader gets FUZZ_CASES inputs, the live page a tenth, and the reader of results directories a hundredth of
+# them. Inputs per second of processor time: specs 12000, plans 2000, scenarios 1000, requests to the live page
+# 1200, results directories 20; in Rust plans 4000, algorithms 5000, schedulers 1300, misspelt specs 37000, packets
+# 900000.
 FUZZ_CASES ?= 300000
 # Another seed gives other inputs: FUZZ_FIRST those of Python, FUZZ_SEED those of Rust. Both are printed.
 FUZZ_FIRST ?= 0

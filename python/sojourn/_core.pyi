@@ -309,8 +309,11 @@ def check(plan_json: str) -> None:
 def run(plan_json: str, seed: int, trace_limit: int | None = None) -> dict[str, Any]:
     """Execute one run in the calling thread, so that Ctrl-C interrupts handlers in Python."""
 
-def view(plan_json: str, seed: int) -> str:
-    """Return one run in the form that the live page draws, as JSON."""
+def view(plan_json: str, seed: int, timeout: float = 1000000000.0, trace_limit: int | None = None) -> str:
+    """Return one run in the form that the live page draws, as JSON. After `timeout` seconds it is cancelled.
+
+    `trace_limit`: bytes that its traces may take.
+    """
 
 @final
 class Batch:

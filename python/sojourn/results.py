@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -125,8 +126,12 @@ class Results:
                 f"is not complete: {len(outcomes)} of {len(wanted)} runs are done",
                 f"finish it with: {manifest.get('command', 'the command that made it')}",
             )
+        aqms, specs = manifest.get("aqms"), [one.point.spec for one in outcomes]
+        counts = Counter(specs)
+        if not isinstance(aqms, list) or len(set(counts.values())) > 1 or {*map(str, aqms)} != {*counts}:
+            raise InputError(str(folder / MANIFEST), "does not have the same seeds of each of its algorithms")
         warnings = [*manifest.get("warnings", ()), *changes]
-        return cls(scenario, manifest["aqms"], outcomes, warnings, folder, manifest)
+        return cls(scenario, aqms, outcomes, warnings, folder, manifest)
 
     def joined(self, more: Results) -> Results:
         """Return these results with `more` seeds of the same algorithms; in memory only."""

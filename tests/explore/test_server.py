@@ -1,6 +1,8 @@
 """The local server of the live page: only its own page may ask, and bad requests get an answer.
 
-Seen to fail on these mutants: any token; any Host; any Origin; a body without a limit; a seed of 2^32.
+Seen to fail on these mutants: any token; any Host; any Origin; a body without a limit; a seed of 2^32; a
+length of any number of digits; a run without a limit of time, or of memory. Random requests:
+``tests/fuzz/web.py``.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ import pytest
 
 from sojourn import _core, explore, templates
 from sojourn.cli import call
+from sojourn.explore import server
 from sojourn.explore.page import default, engine, page
 from sojourn.metrics.evaluation import compute
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
+from sojourn.worlds.simulated.memory import MEMORY
 
 PLAN = Scenario.from_toml(templates.text("red40", "x.toml")).with_(duration="5s", warmup="1s").plan()
 Answer = tuple[int, str]
@@ -25,8 +29,8 @@ Answer = tuple[int, str]
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with explore.Server("<!doctype html>") as server:
-        yield server.address
+    with explore.Server("<!doctype html>") as served:
+        yield served.address
 
 
 def ask(
@@ -88,6 +92,21 @@ def test_no_request_is_large(address: str) -> None:
     path = f"{urlsplit(address).path}view"
     assert ask(address, "POST", path, None, {"Content-Length": "1000001"})[0] == 413
     assert ask(address, "POST", path, None, {"Content-Length": "many"})[0] == 413
+    assert ask(address, "POST", path, None, {"Content-Length": "9" * 5000})[0] == 413
+
+
+def test_a_run_that_takes_too_long_is_cancelled(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "LONGEST_S", 0.0)
+    plan = {**PLAN, "duration": 1000 * PLAN["duration"]}
+    status, text = view_of(address, {"plan": plan, "seed": 3})
+    assert (status, json.loads(text)) == (200, {"error": "the simulation takes longer than 0 s"})
+
+
+def test_a_run_beyond_the_memory_is_not_started(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MEMORY, "1MB")
+    status, text = view_of(address, {"plan": PLAN, "seed": 3})
+    assert status == 200
+    assert "it may need" in json.loads(text)["error"]
 
 
 @pytest.mark.parametrize("name", ["home", "red40", "l4s", "web", "parkinglot"])

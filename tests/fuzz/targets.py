@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import random
@@ -69,8 +70,18 @@ def search(target: Target, cases: int, first: int = 0) -> int:
 
 @functools.cache
 def corpus(name: str) -> tuple[bytes, ...]:
-    """Return the inputs that are kept for a target."""
-    return tuple(path.read_bytes() for path in sorted((CORPUS / name).iterdir()))
+    """Return the inputs that are kept for a target; plans also follow from the scenarios."""
+    kept = [path.read_bytes() for path in sorted((CORPUS / name).glob("*"))]
+    return (*kept, *(_plans_of_scenarios() if name == "plans" else ()))
+
+
+def _plans_of_scenarios() -> list[bytes]:
+    """Return the plan of each scenario of the corpus, so that no plan is of an earlier format."""
+    scenarios = [sojourn.Scenario.from_toml(text.decode()) for text in corpus("scenarios")]
+    plans = [scenario.plan() for scenario in scenarios]
+    varying = copy.deepcopy(plans[0])  # the path of a trace would not be of this corpus
+    varying["topology"]["dumbbell"]["capacity"] = {"steps": {"steps": [[10**9, 10**7]], "repeats": True}}
+    return [json.dumps(plan).encode() for plan in (*plans, varying)]
 
 
 @functools.cache

@@ -6,18 +6,21 @@ Each target detects inserted bugs within the cases of `make test`.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sojourn
-from fuzz import targets
+from fuzz import targets, web
 from fuzz.targets import PLANS, SCENARIOS, SPECS, Found, Target, search, stored
 from sojourn import _core
 from sojourn.cli import call
+from sojourn.explore import server
 from sojourn.results import Results
 from support import SMALL
 
@@ -25,7 +28,7 @@ CASES = int(os.environ.get("FUZZ_CASES", "0"))
 FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 #: Cases in `make test`, by what one takes.
 SHORT = {"specs": 2000, "plans": 1500, "scenarios": 250}
-SHORT_STORED = 12
+SHORT_STORED, SHORT_REQUESTS = 12, 300
 TEXTS = {"specs": SPECS, "plans": PLANS, "scenarios": SCENARIOS}
 
 
@@ -43,13 +46,12 @@ def test_the_corpus_is_read_or_refused(name: str, tmp_path: Path, monkeypatch: p
             TEXTS[name].run(one if name == "specs" else one.decode())
 
 
-def test_plans_and_scenarios_of_the_corpus_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan without a new key is refused before any of its values is checked, and so is each mutation."""
-    monkeypatch.chdir(tmp_path)
-    for plan in targets.corpus("plans"):
-        _core.check(plan.decode())
-    for scenario in targets.corpus("scenarios"):
-        sojourn.Scenario.from_toml(scenario.decode())
+def test_the_corpus_is_not_refused() -> None:
+    """Inputs that are all refused for the same reason, as plans of an earlier format are, test nothing."""
+    for text in targets.corpus("scenarios"):
+        sojourn.Scenario.from_toml(text.decode())
+    for text in targets.corpus("plans"):
+        _core.check(text.decode())
 
 
 MADE = {
@@ -84,6 +86,47 @@ def test_any_results_directory_is_read_or_refused(
 ) -> None:
     target = stored(made(kind), tmp_path / "copy")
     assert search(target, CASES // 100 or SHORT_STORED, FIRST) > 0
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[server.Server]:
+    """Return a server without its thread; requests are handled in the test."""
+    monkeypatch.setattr(server, "LONGEST_S", 0.5)  # a changed plan may have any rate
+    found = server.Server(web.PAGE)
+    yield found
+    found._http.server_close()
+
+
+def test_any_request_to_the_live_page_is_answered(
+    served: server.Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert search(web.requests(served), CASES // 10 or SHORT_REQUESTS, FIRST) > 0
+    assert capfd.readouterr() == ("", "")
+
+
+#: Bugs of the server: what is replaced, by what, and how they are found.
+SERVER_BUGS: dict[str, tuple[object, str, object, str]] = {
+    "any host or origin": (server._Handler, "_refused", lambda _: False, "another (address|origin)"),
+    "a body of any size": (server, "MOST", 10**30, "bytes were read|MemoryError|OverflowError"),
+    "a silent client": (server._Handler, "timeout", None, "silent forever"),
+    "a view that fails": (server, "_view", json.loads, "JSONDecodeError|AttributeError"),
+    "errors that repeat": (
+        server._Handler,
+        "send_error",
+        BaseHTTPRequestHandler.send_error,
+        "the (head|answer) is",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SERVER_BUGS)
+def test_a_bug_of_the_server_is_found(
+    name: str, served: server.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, attribute, bug, how = SERVER_BUGS[name]
+    monkeypatch.setattr(where, attribute, bug)
+    with pytest.raises(Found, match=how):
+        search(web.requests(served), SHORT_REQUESTS)
 
 
 #: Bugs: an input that is refused with this reason makes the reader crash, as if the check were missing.

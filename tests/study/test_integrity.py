@@ -229,6 +229,21 @@ def test_a_refused_plan_leaves_no_folder(cli: Cli, tmp_path: Path) -> None:
     assert "seeds = 0 is out of range" in done.stderr
 
 
+def test_a_manifest_without_a_run_is_refused(cli: Cli, tmp_path: Path) -> None:
+    """The seeds of two algorithms are compared in pairs."""
+    (tmp_path / "s.toml").write_text(TRACED)
+    words = ["compare", "s.toml", "--aqm", "red", "--aqm", "droptail", "--seeds", "2", "--out", "out"]
+    assert cli(*words).returncode == 0
+    path = tmp_path / "out/manifest.json"
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps({**facts, "runs": facts["runs"][:3]}))
+    done = cli("report", "out")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "sojourn: out/manifest.json does not have the same seeds of each of its algorithms\n",
+    )
+
+
 def test_a_manifest_that_lacks_a_key_is_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(TRACED)
     words = [

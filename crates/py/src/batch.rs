@@ -48,16 +48,22 @@ pub(crate) fn run(
     })
 }
 
-/// Return one run in the form that the live page draws, as JSON.
+/// Return one run in the form that the live page draws, as JSON. After `timeout` seconds it is cancelled.
+/// `trace_limit`: bytes that its traces may take.
 #[pyfunction]
-pub(crate) fn view(py: Python<'_>, plan_json: String, seed: u64) -> PyResult<String> {
-    user_aqm::guarded(py, || {
-        let plan = parse(&plan_json).map_err(|failure| failure.raise(py))?;
-        let job = Job::new(plan_json, seed, None);
-        let outcome = if job.calls_python() { job.simulate() } else { py.detach(|| job.simulate()) };
-        let record = outcome.map_err(|failure| failure.raise(py))?;
-        Ok(sojourn_explore::describe(&plan, &record))
-    })
+#[pyo3(signature = (plan_json, seed, timeout = 1e9, trace_limit = None))]
+pub(crate) fn view(
+    py: Python<'_>,
+    plan_json: String,
+    seed: u64,
+    timeout: f64,
+    trace_limit: Option<u64>,
+) -> PyResult<String> {
+    let plan = parse(&plan_json).map_err(|failure| failure.raise(py))?;
+    let batch = Batch::new(vec![(plan_json, seed)], 1, trace_limit)?;
+    let outcome = py.detach(|| batch.shared.outcome(timeout));
+    let record = outcome.map_err(|failure| failure.raise(py))?;
+    Ok(sojourn_explore::describe(&plan, &record))
 }
 
 /// Runs in native threads: jobs may be added until the batch is dropped.
@@ -275,6 +281,16 @@ impl Shared {
             .wait_timeout_while(self.lock(), limit, is_waiting)
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut state.fresh)
+    }
+
+    /// The outcome of the only job, which is cancelled after `timeout` seconds.
+    fn outcome(&self, timeout: f64) -> Result<Box<Record>, Failure> {
+        loop {
+            match self.take(timeout).pop() {
+                Some((_, outcome)) => return outcome,
+                None => self.cancel(),
+            }
+        }
     }
 
     fn cancel(&self) {

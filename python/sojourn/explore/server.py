@@ -2,23 +2,30 @@
 
 It answers only on 127.0.0.1, only below an address with a random token, and only to its own page. The page
 and the answers are small, and one run takes milliseconds, so the server of the standard library suffices.
+Size, memory and duration of a request are bounded, and so is the number of runs at a time.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import BoundedSemaphore, Thread
 from types import TracebackType
 from typing import Any, Self
 
 from sojourn import _core
+from sojourn.worlds.simulated.memory import refusal, run_limit, trace_limit
 
 HOST = "127.0.0.1"
-#: Bytes of a request, at most.
+#: Bytes of the body of a request, at most.
 MOST = 1_000_000
+#: Time after which a client that sends or reads nothing is disconnected, and a run is cancelled, in s.
+SILENT_S, LONGEST_S = 30.0, 60.0
+#: Runs at a time.
+RUNS = os.cpu_count() or 1
 #: Seeds are whole numbers below this.
 SEEDS = 2**32
 
@@ -69,6 +76,7 @@ class _Http(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], html: str, token: str) -> None:
         self.html, self.token = html.encode(), token
+        self.runs = BoundedSemaphore(RUNS)
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -79,6 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Http
     server_version = "sojourn"
     sys_version = ""
+    timeout = SILENT_S
 
     def do_GET(self) -> None:
         """Answer with the page."""
@@ -97,28 +106,28 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.NOT_FOUND, "no such page")
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit() or int(length) > MOST:
+        # The number of digits is bounded first: Python refuses to convert thousands of them.
+        is_number = length.isascii() and length.isdigit() and len(length) <= len(str(MOST))
+        if not is_number or int(length) > MOST:
             self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has at most {MOST} bytes")
             return
-        try:
-            wanted = json.loads(self.rfile.read(int(length)))
-            plan, seed = wanted["plan"], wanted["seed"]
-            if type(seed) is not int or not 0 <= seed < SEEDS or not isinstance(plan, dict):
-                raise ValueError("a plan is an object, a seed a whole number below 2^32")
-            view = _core.view(json.dumps(plan), seed)
-        except (ValueError, KeyError, TypeError, RecursionError, MemoryError, RuntimeError) as error:
-            # As the module in the page: an error is an answer.
-            view = json.dumps({"error": str(error)})
-        self._answer(HTTPStatus.OK, "application/json", view.encode())
+        body = self.rfile.read(int(length))
+        with self.server.runs:
+            answer = _view(body)
+        self._answer(HTTPStatus.OK, "application/json", answer.encode())
 
     def _refused(self) -> bool:
         """Refuse a request of another page, or under another name of this host (DNS rebinding)."""
         own = f"{HOST}:{self.server.server_port}"
-        origin = self.headers.get("Origin")
-        if self.headers.get("Host") == own and origin in (None, f"http://{own}"):
+        hosts, origins = (self.headers.get_all(name, []) for name in ("Host", "Origin"))
+        if hosts == [own] and origins in ([], [f"http://{own}"]):
             return False
         self._fail(HTTPStatus.FORBIDDEN, "only the page of this server may ask")
         return True
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
+        """Answer a request that is not HTTP; unlike the base class, without repeating its text."""
+        self._fail(HTTPStatus(code), HTTPStatus(code).phrase)
 
     def _fail(self, status: HTTPStatus, why: str) -> None:
         self._answer(status, "text/plain; charset=utf-8", why.encode())
@@ -131,7 +140,29 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
+
+
+def _view(request: bytes) -> str:
+    """Return the view that a request asks for, as JSON; an error is an answer, as in the page's module."""
+    try:
+        wanted = json.loads(request)
+        plan, seed = wanted["plan"], wanted["seed"]
+        if type(seed) is not int or not 0 <= seed < SEEDS or not isinstance(plan, dict):
+            raise ValueError("a plan is an object, a seed a whole number below 2^32")
+        text = json.dumps(plan)
+        limit = run_limit(RUNS)
+        if (error := refusal(text, limit)) is not None:
+            raise error
+        return _core.view(text, seed, LONGEST_S, trace_limit(limit))
+    except _core.Cancelled:
+        reason = f"the simulation takes longer than {LONGEST_S:g} s"
+    except (_core.AlgorithmError, ValueError, MemoryError, RuntimeError) as error:  # RecursionError, too
+        reason = str(error)
+    except (ArithmeticError, LookupError, TypeError, AttributeError) as error:
+        reason = f"the request is not of the form {{plan, seed}}: {type(error).__name__}: {error}"
+    return json.dumps({"error": reason})
