@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from sojourn import _core
-from sojourn.cli import COMMANDS, _app, topics
+from sojourn.cli import COMMANDS, COMPLETE, _app, call, topics
 from sojourn.cli.examples import EXAMPLES
 from sojourn.cli.words import joined
 from sojourn.metrics import METRICS
@@ -99,3 +99,38 @@ def test_names_are_completed() -> None:
     assert "mean_delay_s" in _matching("mean_")
     assert set(METRICS) <= set(_matching(""))
     assert {one["name"] for one in _core.algorithms()} <= set(_matching(""))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("line", "offered", "others"),
+    [
+        ("sojourn ", [*COMMANDS], []),
+        ("sojourn compare", ["compare", "compare-worlds"], ["sweep"]),
+        ("sojourn explain cod", ["codel"], ["First steps", "compare"]),
+    ],
+)
+def test_a_shell_gets_completions_only(
+    shell: str,
+    line: str,
+    offered: list[str],
+    others: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The line is in the environment, and there are no arguments. Mutant seen to fail: the first page."""
+    monkeypatch.setenv(COMPLETE, f"complete_{shell}")
+    if shell == "bash":
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    else:
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+        monkeypatch.setenv("_TYPER_COMPLETE_WORD_TO_COMPLETE", line.split(" ")[-1])
+    assert call([]) == 0
+    found = capsys.readouterr()
+    assert found.err == ""
+    assert "reproduce PAPER" not in found.out
+    words = found.out.replace('"', " ").replace(":", " ").split()
+    assert set(offered) <= set(words)
+    assert not set(others) & set(words)

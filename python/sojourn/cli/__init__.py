@@ -54,6 +54,8 @@ COMMANDS = {
     "bench": ("bench", "bench"),
 }
 
+#: The environment variable with which a shell asks for completions.
+COMPLETE = "_SOJOURN_COMPLETE"
 #: Errors of writing to an open file; any other error without the name of a file is not one of the output.
 _OUTPUT_ERRORS = {errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
 #: Exit code after an interruption: 128 and the number of the signal.
@@ -85,10 +87,11 @@ def _app(words: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    first = words[0] if words else ""
+    typed = _typed()
+    first = next(iter(words if typed is None else typed), "")
     for name in [first] if first in COMMANDS else [] if first == "--version" else COMMANDS:
         module, function = COMMANDS[name]
-        is_list = first in ("-h", "--help")
+        is_list = first in ("-h", "--help") or (typed is not None and first not in COMMANDS)
         command = (
             _outline(module, function)
             if is_list
@@ -96,6 +99,15 @@ def _app(words: Sequence[str]) -> typer.Typer:
         )
         app.command(name, epilog=epilog(name))(command)
     return app
+
+
+def _typed() -> list[str] | None:
+    """Return the complete words of the command line that a shell completes; None if none does."""
+    if COMPLETE not in os.environ:
+        return None
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    words = line.split()[1:]
+    return words if line[-1:].isspace() else words[:-1]
 
 
 def _outline(module: str, function: str) -> Callable[[], None]:
@@ -124,10 +136,10 @@ def _call(arguments: Sequence[str]) -> int:
         if getattr(sys, name) is None:  # closed by the calling process
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     words = list(arguments)
-    if not words:
+    if not words and _typed() is None:  # a shell passes what it completes in the environment
         show(first_page(_core.VERSION))
         return 0
-    if words[0] == "help":
+    if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     if words and words[0] in ("sweep", "tune"):
         words = joined(words)
