@@ -50,17 +50,24 @@ impl Sender {
             None => self.ack_fast_path(o, ack.next, now),
             Some(sack) => self.sack_fast_path(o, ack.next, sack, pool),
         };
-        if limit.is_none() {
-            let sack = ack.sack.copied().unwrap_or_default();
-            let ack = Ack { next: ack.next, ece: ack.ece, sack };
-            self.ack_general(o, initial_window(), ack, now, out, pool);
+        if limit.is_some() {
+            return limit;
         }
-        limit
+        if ack.sack.is_none()
+            && !ack.ece
+            && let Some(limit) = self.rack_fast_path(o, ack.next, now)
+        {
+            return Some(limit);
+        }
+        let sack = ack.sack.copied().unwrap_or_default();
+        let ack = Ack { next: ack.next, ece: ack.ece, sack };
+        self.ack_general(o, initial_window(), ack, now, out, pool);
+        None
     }
 
     /// Process an ACK that no fast path has handled.
     #[inline(never)]
-    fn ack_general(
+    pub(super) fn ack_general(
         &mut self,
         o: &TcpOptions,
         initial_window: u32,

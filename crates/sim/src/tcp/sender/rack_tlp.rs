@@ -6,9 +6,12 @@
 //! (section 7) and the reordering timer (section 6.2, step 5).
 
 use super::{Ack, CongestionEvent, Flags, Segment, Sender};
-use crate::tcp::{
-    options::{Recovery, TcpOptions, Timer},
-    rack::{Detected, Rack},
+use crate::{
+    packet::Sack,
+    tcp::{
+        options::{Recovery, TcpOptions, Timer},
+        rack::{Detected, Rack},
+    },
 };
 use sojourn_aqm::{Span, Time};
 
@@ -85,6 +88,49 @@ pub(super) enum LossCheck {
 impl Sender {
     fn rack_tlp(&mut self) -> &mut RackTlp {
         self.extensions().rack_tlp.as_mut().expect("called only with loss_detection rack")
+    }
+
+    /// Process an ACK without ECE and without SACK blocks if it is one of new data while no packet is known
+    /// to be missing and nothing has to be announced: see [`Sender::ack_fast_path`].
+    #[inline(never)]
+    pub(super) fn rack_fast_path(&mut self, o: &TcpOptions, next: u32, now: Time) -> Option<u32> {
+        let Sender { una, nxt, end, .. } = *self;
+        let extensions = self.cold.as_deref_mut()?.extensions.as_deref_mut()?;
+        let rack_tlp = extensions.rack_tlp.as_mut()?;
+        let is_open = rack_tlp.ca_state == CaState::Open
+            && rack_tlp.probe.is_none()
+            && !rack_tlp.head_retransmitted
+            && rack_tlp.rack.is_clean()
+            && !self.recovery_state.flags.contains(Flags::CWR);
+        let is_news = 0 < una && una < next && next <= nxt && next < end;
+        if !is_open || !is_news || o.overhead > Span::ZERO {
+            return None;
+        }
+        let delivery = rack_tlp.rack.on_clean_ack(next, now);
+        self.una = next;
+        if let Some(sent) = delivery.sample {
+            self.rto.on_rtt_sample(o, sent, now, next, nxt);
+        }
+        let ack = Ack { next, ece: false, sack: Sack::default() };
+        self.report_ack(delivery.packets, &ack, delivery.latest.map(|sent| now - sent), now);
+        if self.is_cwnd_limited(nxt - una) {
+            self.grow(o, delivery.packets, now);
+        }
+        let window = (self.cwnd as u32).min(o.receiver_window);
+        let limit = next.saturating_add(window).min(end).max(nxt);
+        if limit > nxt {
+            self.recovery_state.snd_max = limit;
+            let extensions = self.extensions();
+            extensions.control.on_send(now, next == nxt);
+            if let Some(rack_tlp) = &mut extensions.rack_tlp {
+                for sequence in nxt..limit {
+                    extensions.prr.on_send();
+                    rack_tlp.rack.on_send(sequence, now);
+                }
+            }
+        }
+        self.arm_timer(o, now, true, limit > nxt, LossCheck::None);
+        Some(limit)
     }
 
     #[inline(never)]
@@ -280,7 +326,7 @@ impl Sender {
     /// Linux: tcp_is_cwnd_limited; in slow start half of the window may be unused.
     fn is_cwnd_limited(&self, in_flight: u32) -> bool {
         let in_flight = f64::from(in_flight);
-        in_flight >= libm::floor(self.cwnd) || self.cwnd < self.ssthresh && self.cwnd < 2.0 * in_flight
+        in_flight >= f64::from(self.cwnd as u32) || self.cwnd < self.ssthresh && self.cwnd < 2.0 * in_flight
     }
 
     /// Send lost packets, then new data, while pipe is below the window.

@@ -108,14 +108,30 @@ impl Path {
     }
 
     fn deliver(&mut self, ack: Ack) -> Turn {
+        self.deliver_to(ack, |sender, o, window, now, out, pool| {
+            sender.on_ack(o, || window, ack, now, out, pool);
+        })
+    }
+
+    /// The same, but no fast path is taken.
+    fn deliver_generally(&mut self, ack: Ack) -> Turn {
+        self.deliver_to(ack, |sender, o, window, now, out, pool| {
+            sender.ack_general(o, window, ack, now, out, pool);
+        })
+    }
+
+    fn deliver_to(
+        &mut self,
+        ack: Ack,
+        act: impl FnOnce(&mut Sender, &TcpOptions, u32, Time, &mut Vec<Segment>, &mut ColdStatePool),
+    ) -> Turn {
         if ack.next == self.last_ack {
             self.duplicates += 1;
         } else {
             (self.last_ack, self.duplicates) = (ack.next, 0);
         }
         let mut out = Vec::new();
-        let window = self.window;
-        self.sender.on_ack(&self.o, || window, ack, self.now, &mut out, &mut self.pool);
+        act(&mut self.sender, &self.o, self.window, self.now, &mut out, &mut self.pool);
         self.carry(i64::from(ack.next) - 1, self.duplicates, out)
     }
 
