@@ -310,7 +310,8 @@ fn changing() -> Capacity {
 }
 
 /// A dumbbell whose flows qualify for the fast path: unlimited connections with a host each, an unbounded
-/// reverse path, and timers that are short enough to expire while acknowledgements are in flight.
+/// reverse path, and timers that are short enough to expire while acknowledgements are in flight. Timers of
+/// delayed acknowledgements expire often, too.
 pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
     let delays = || vec(select([0, 1, 10, 40].map(Span::from_millis).to_vec()), 1..4);
     let access = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
@@ -329,14 +330,19 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
             reverse_queue: None,
         },
     );
+    let delayed_ack = select([0, 0, 1, 5, 40].map(Span::from_millis).to_vec());
+    let connection = (any_tcp(), delayed_ack).prop_map(|(mut tcp, delayed_ack)| {
+        tcp.options.delayed_ack = delayed_ack;
+        tcp
+    });
     let flows =
-        (any_tcp(), 1u32..6, select(vec!["20ms", "100ms", "200ms"]), option::weighted(0.3, 1u64..1500));
+        (connection, 1u32..6, select(vec!["20ms", "100ms", "200ms"]), option::weighted(0.3, 1u64..1500));
     // Occasional datagrams on the same links.
     let datagrams = option::weighted(0.4, (select(vec![MBIT / 10, MBIT]), select(vec![40, 500, 1000])));
     let groups = (vec(flows, 1..3), datagrams).prop_map(|(groups, datagrams)| {
         let group = |(i, (mut tcp, count, min_rto, stop)): (usize, (Tcp, u32, &str, Option<u64>))| {
             let short = options("default", &[("min_rto", min_rto), ("initial_rto", min_rto)]);
-            (tcp.max_rate, tcp.options.overhead, tcp.options.delayed_ack) = (None, Span::ZERO, Span::ZERO);
+            (tcp.max_rate, tcp.options.overhead) = (None, Span::ZERO);
             (tcp.options.min_rto, tcp.options.initial_rto) = (short.min_rto, short.initial_rto);
             let start = Draw::Uniform(0.0, 0.2 * SECOND as f64);
             let name = format!("t{i}");

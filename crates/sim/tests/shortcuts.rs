@@ -7,7 +7,8 @@
 //! is not served before other events of that time; an arrival and the end of a transmission at the same time
 //! are equal; a fixed path is not flushed before datagrams cross one of its links, or not refreshed
 //! afterwards; an acknowledgement that waits has no tie key; an ECN echo together with SACK blocks is
-//! ignored.
+//! ignored; a delayed acknowledgement is sent after a packet that arrives later or at the same time, or takes
+//! the links of the fixed path before it is sent; its timer has no event.
 
 use crate::{
     plans::{any_plan, round_trip_plan},

@@ -120,6 +120,10 @@ impl Event {
         let second = tie_key.1 | u64::from(burst_index) << 30 | u64::from(number);
         Event(u128::from(first) << 64 | u128::from(second))
     }
+    /// The least event after `event`.
+    pub(crate) fn after(event: Event) -> Event {
+        Event(event.0.saturating_add(1))
+    }
     pub(crate) fn time(self) -> Time {
         Time((self.0 >> 74) as u64)
     }

@@ -8,7 +8,7 @@ use crate::{
     tcp::{self, ColdStatePool, EcnBits, ReassemblyPool, Received, Receiver, Segment, Sender},
     traffic::Demand,
 };
-use sojourn_aqm::{Class, Ecn, Time};
+use sojourn_aqm::{Class, Ecn, Span, Time};
 
 /// The two ends of a connection.
 #[repr(C)]
@@ -22,6 +22,16 @@ pub(crate) struct Connection {
 pub(crate) struct FlowRoute {
     pub(crate) flow: u32,
     pub(crate) route: Route,
+}
+
+/// How a packet is acknowledged.
+pub(crate) enum Answer {
+    /// Not before another packet arrives or this time is reached.
+    Later(Time),
+    /// At once; the cumulative ACK is the only content.
+    Plain(u32),
+    /// At once.
+    Any,
 }
 
 /// State that endpoints have returned, for other endpoints of the run.
@@ -61,6 +71,66 @@ impl Connection {
         }
         self.receive_any(tcp, packet, in_window, applications, pool);
         None
+    }
+
+    /// Receive a packet at `at` at a receiver that may delay ACKs, unless it causes two of them
+    /// ([`Connection::answers_twice`]).
+    #[inline(always)]
+    pub(crate) fn receive_and_delay(
+        &mut self,
+        group: &Group,
+        tcp: &Tcp,
+        (packet, at): (&Packet, Time),
+        in_window: bool,
+        applications: &mut Applications,
+        pool: &mut ReassemblyPool,
+    ) -> Answer {
+        if !group.has_applications() {
+            match self.receiver.receive_second(packet.number, packet.is_marked() || packet.flag) {
+                Some(true) => return Answer::Plain(self.receiver.next()),
+                Some(false) => {
+                    let until = tcp.options.expiry(at, tcp.options.delayed_ack);
+                    self.receiver.set_delayed_ack(Some(until));
+                    return Answer::Later(until);
+                }
+                None => {}
+            }
+        }
+        let (_, until) = self.receive_and_decide(tcp, (packet, at), in_window, applications, pool);
+        until.map_or(Answer::Any, Answer::Later)
+    }
+
+    /// Receive any packet at `at`: when its ACK must be sent, if that may be delayed.
+    #[inline(never)]
+    pub(crate) fn receive_and_decide(
+        &mut self,
+        tcp: &Tcp,
+        (packet, at): (&Packet, Time),
+        in_window: bool,
+        applications: &mut Applications,
+        pool: &mut ReassemblyPool,
+    ) -> (Received, Option<Time>) {
+        let o = &tcp.options;
+        let turns = self.receiver.changes_dctcp_ce(o, packet.is_marked());
+        let was_held = self.receiver.delayed_ack().is_some();
+        let received = self.receive_any(tcp, packet, in_window, applications, pool);
+        let is_syn = o.syn && packet.number == 0;
+        let may_wait = received.in_order && !is_syn && !turns && self.receiver.may_delay_ack();
+        let at_once = packet.flag && o.quick_acks > 0; // the sender's window may be very small
+        let waits = o.delayed_ack > Span::ZERO && may_wait && !at_once && !was_held;
+        let until = waits.then(|| o.expiry(at, o.delayed_ack));
+        self.receiver.set_delayed_ack(until);
+        if !waits {
+            self.receiver.on_ack_sent();
+        }
+        (received, until)
+    }
+
+    /// Whether a packet causes two ACKs: that of the packets before it, which was delayed, and its own.
+    #[inline(always)]
+    pub(crate) fn answers_twice(&self, tcp: &Tcp, packet: &Packet) -> bool {
+        self.receiver.changes_dctcp_ce(&tcp.options, packet.is_marked())
+            && self.receiver.delayed_ack().is_some()
     }
 
     /// Receive any packet.

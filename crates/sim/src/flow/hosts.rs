@@ -5,7 +5,7 @@ use super::{
     Pools, Source, Task, Udp, WarmupSnapshot, Writer,
 };
 use crate::{
-    engine::RtoScan,
+    engine::{DelayedAcks, RtoScan},
     packet::Sacks,
     plan::Plan,
     record::{CwndColumns, ObjectColumns},
@@ -26,6 +26,8 @@ pub(crate) struct Hosts {
     /// Finite transfers.
     pub(crate) objects: ObjectColumns,
     pub(crate) rto_scan: RtoScan,
+    /// Acknowledgements that receivers delay ahead of the clock.
+    pub(crate) delayed_acks: DelayedAcks,
     /// Segments that a sender has just released; kept to save allocations.
     pub(crate) released: Vec<Segment>,
     /// The blocks of acknowledgements in flight.
@@ -53,6 +55,7 @@ impl Hosts {
             flows,
             objects: ObjectColumns::default(),
             rto_scan,
+            delayed_acks: DelayedAcks::default(),
             released: Vec::new(),
             sacks: Sacks::default(),
             pools: Pools::default(),

@@ -1,9 +1,9 @@
 //! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
-    FixedPath, RoundTrip, Route, Step, eligibility,
+    FixedPath, NO_INDEX, RoundTrip, Route, Step, eligibility,
     fixed_path::Sizes,
-    lookahead::{self, Lookahead},
+    lookahead::{self, Feeder, Feeders, Lookahead},
     route::{AckPolicy, Routes},
     shortest::ShortestPaths,
 };
@@ -23,6 +23,8 @@ pub(crate) struct Network {
     pub(crate) kinds: Vec<LinkKind>,
     pub(crate) fixed_path: FixedPath,
     pub(crate) steps: Vec<Step>,
+    /// The link on which packets arrive whose ACKs may be delayed ahead of the clock, or [`NO_INDEX`].
+    pub(crate) delayed_on: u32,
     pub(crate) round_trips: Vec<RoundTrip>,
 }
 
@@ -336,6 +338,10 @@ impl Graph {
             true => Lookahead::Links,
             false => Lookahead::Senders,
         };
+        let delayed_on = match planned.delayed_on {
+            Feeders::Only(Feeder::Link(link)) => link,
+            _ => NO_INDEX,
+        };
         let (mut steps, round_trips, planned, obstacle) = planned.share(&kinds, ahead);
         let tcp = plan.traffic.iter().find_map(|traffic| traffic.kind.tcp());
         let fixed_path = match (&plan.topology, tcp) {
@@ -350,7 +356,7 @@ impl Graph {
         let routes = routes.map(|group| group.into_iter().map(|number| planned[number as usize]).collect());
         let routes = routes.collect();
         let each = vec![Link::default(); self.ends.len()];
-        let network = Network { each, kinds, fixed_path, steps, round_trips };
+        let network = Network { each, kinds, fixed_path, steps, delayed_on, round_trips };
         Ok(Layout { network, ports, routes, senders: Vec::new(), obstacle })
     }
 

@@ -58,8 +58,7 @@ pub(super) fn find_eventless(
         |step: &Step, next: &Step| !has_queue(next) && is_fed_by(next.hop.link, Feeder::Link(step.hop.link));
     let end = steps.len();
     for i in 1..end {
-        steps[i - 1].eventless = (!steps[i - 1].last || route.ack_policy == AckPolicy::Immediate)
-            && follows(&steps[i - 1], &steps[i]);
+        steps[i - 1].eventless = follows(&steps[i - 1], &steps[i]);
     }
     let backward = (route.backward - route.forward) as usize;
     if route.ack_policy == AckPolicy::None {
@@ -80,7 +79,7 @@ pub(super) fn find_eventless(
         return Err(SlowPathReason::SharedPath);
     }
     steps[end - 1].eventless = true;
-    if route.ack_policy == AckPolicy::Delayed {
+    if route.ack_policy == AckPolicy::Delayed && routes.delayed_on == Feeders::Several {
         return Err(SlowPathReason::DelayedAcks);
     } else if steps[0].eventless {
         return Err(SlowPathReason::SharedPath);

@@ -121,6 +121,8 @@ pub(super) struct Routes<'a> {
     plans: Vec<RoutePlan>,
     /// Every distinct (from, to, acknowledgement policy) is one route.
     known: BTreeMap<(u32, u32, AckPolicy), u32>,
+    /// The links on which packets arrive whose ACKs may be delayed.
+    pub(super) delayed_on: Feeders,
     /// Of each link: what feeds it, and how many flows begin on it.
     pub(super) feeders: Vec<Feeders>,
     pub(super) senders: Vec<u32>,
@@ -134,6 +136,7 @@ impl Routes<'_> {
             links: Vec::new(),
             plans: Vec::new(),
             known: BTreeMap::new(),
+            delayed_on: Feeders::None,
             feeders: vec![Feeders::None; kinds.len()],
             senders: vec![0; kinds.len()],
         }
@@ -159,13 +162,13 @@ impl Routes<'_> {
         let forward = self.links.len() as u32;
         self.add_links(&there, Feeder::Clock);
         let backward = self.links.len() as u32;
-        match ack_policy {
-            AckPolicy::None => {}
-            AckPolicy::Immediate => self.add_links(&back, Feeder::Link(there[there.len() - 1])),
-            AckPolicy::Delayed => {
-                self.senders[back[0] as usize] += 2;
-                self.add_links(&back, Feeder::Clock);
-            }
+        let arrives_on = Feeder::Link(there[there.len() - 1]);
+        if ack_policy != AckPolicy::None {
+            self.add_links(&back, arrives_on);
+        }
+        if ack_policy == AckPolicy::Delayed {
+            self.senders[back[0] as usize] += 2;
+            self.delayed_on.add(arrives_on);
         }
         let number = self.plans.len() as u32;
         self.known.insert((from, to, ack_policy), number);
@@ -185,10 +188,16 @@ impl Routes<'_> {
     /// The steps without duplicates, their round trips, the routes, and the reason if there is no round trip.
     /// Many routes differ only in the links of the host that was declared last.
     pub(super) fn share(
-        self,
+        mut self,
         kinds: &[LinkKind],
         lookahead: Lookahead,
     ) -> (Vec<Step>, Vec<RoundTrip>, Vec<Route>, SlowPathReason) {
+        if self.delayed_on == Feeders::Several {
+            // A timer then expires in an order that is not known ahead of the clock.
+            for plan in self.plans.iter().filter(|plan| plan.ack_policy == AckPolicy::Delayed) {
+                self.feeders[self.links[plan.backward as usize] as usize].add(Feeder::Clock);
+            }
+        }
         let mut shared: Vec<Step> = Vec::new();
         let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
         let mut obstacle = SlowPathReason::Datagrams;

@@ -35,7 +35,7 @@ pub enum SlowPathReason {
     RateCap,
     /// A sender waits before it sends (`overhead`).
     SendJitter,
-    /// A receiver may delay acknowledgements.
+    /// Receivers at the ends of several links may delay acknowledgements.
     DelayedAcks,
     /// Several flows send on the same first link.
     SharedAccess,
@@ -57,7 +57,7 @@ impl SlowPathReason {
             SlowPathReason::Application => "no long-lived connections",
             SlowPathReason::RateCap => "a rate cap",
             SlowPathReason::SendJitter => "send jitter",
-            SlowPathReason::DelayedAcks => "delayed acknowledgements",
+            SlowPathReason::DelayedAcks => "delayed acknowledgements of several hosts",
             SlowPathReason::SharedAccess => "flows that share an access link",
             SlowPathReason::QueueAtSender => "a queue on the sender's own link",
             SlowPathReason::SharedPath => "a shared link or a queue behind the measured one",

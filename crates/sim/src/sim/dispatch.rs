@@ -2,13 +2,15 @@
 
 use super::{
     State, endpoints,
-    forwarding::{arrive, forward, send_released, transmit_from, transmit_from_other},
+    forwarding::{arrive, forward, send_delayed_acks, send_released, transmit_from, transmit_from_other},
     web::WebSessions,
 };
 use crate::{
     engine::{Event, EventKind, OF_GROUP, Service},
+    flow::Hosts,
     measure::warmup_snapshots,
     packet::Packet,
+    path::Network,
 };
 use sojourn_aqm::{Span, Time};
 
@@ -63,6 +65,10 @@ pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
             send_released(state, now, number);
         }
         EventKind::RtoScan => hosts.rto_scan.scan(calendar, &mut hosts.flows[..], now),
+        EventKind::DelayedAck if is_ahead(hosts, network, number) => {
+            send_delayed_acks(state, Event::after(event));
+            state.hosts.delayed_acks.on_event(&mut state.clock.calendar, event);
+        }
         EventKind::DelayedAck => {
             if let Some(ack) = endpoints::on_delayed_ack(hosts, network, now, number) {
                 forward(state, now, ack);
@@ -110,6 +116,12 @@ pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
         EventKind::Sample if number > 0 => queues.sample_flows(calendar, hosts, now),
         EventKind::Sample => queues.sample(calendar, now),
     }
+}
+
+/// Whether the receiver of flow `number` runs ahead of the clock.
+fn is_ahead(hosts: &Hosts, network: &Network, number: u32) -> bool {
+    let last = network.backward(hosts.flows[number as usize].route) - 1;
+    network.steps[last as usize].eventless
 }
 
 /// A source starts, or sends the next packet.

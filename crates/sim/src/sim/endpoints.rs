@@ -26,9 +26,15 @@ pub(super) enum Reply {
     DelayedAndAck(Packet),
 }
 
-/// A packet reaches its receiver at `at`, perhaps ahead of the clock.
+/// A packet reaches its receiver at `at`; `is_ahead`: ahead of the clock.
 #[inline]
-pub(super) fn receive(hosts: &mut Hosts, clock: &mut Clock, at: Time, packet: &mut Packet) -> Reply {
+pub(super) fn receive(
+    hosts: &mut Hosts,
+    clock: &mut Clock,
+    at: Time,
+    packet: &mut Packet,
+    is_ahead: bool,
+) -> Reply {
     let flow = &mut hosts.flows[packet.flow as usize];
     let in_window = flow.counts.receive(&mut flow.losses, at, Time(packet.stamp), clock.window);
     let group = &hosts.groups[flow.group as usize];
@@ -45,7 +51,7 @@ pub(super) fn receive(hosts: &mut Hosts, clock: &mut Clock, at: Time, packet: &m
         return Reply::Nothing;
     };
     if tcp.options.delayed_ack > Span::ZERO || hosts.applications.task(packet.flow) != Task::Nothing {
-        return receive_and_decide(hosts, &mut clock.calendar, at, packet, in_window);
+        return receive_and_decide(hosts, &mut clock.calendar, (at, is_ahead), packet, in_window);
     }
     let (applications, pool) = (&mut hosts.applications, &mut hosts.pools.receivers);
     connection.receive::<true>(group, tcp, packet, in_window, applications, pool);
@@ -60,7 +66,7 @@ pub(super) fn receive(hosts: &mut Hosts, clock: &mut Clock, at: Time, packet: &m
 fn receive_and_decide(
     hosts: &mut Hosts,
     calendar: &mut CalendarQueue<Packet>,
-    at: Time,
+    (at, is_ahead): (Time, bool),
     packet: &mut Packet,
     in_window: bool,
 ) -> Reply {
@@ -69,35 +75,29 @@ fn receive_and_decide(
     let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else {
         return Reply::Nothing;
     };
-    let (number, sequence, cwr) = (packet.flow, packet.number, packet.flag);
+    let number = packet.flow;
     let route = Route { first: packet.step + 1, host: packet.host };
     let backward = FlowRoute { flow: number, route };
-    let turns = connection.receiver.changes_dctcp_ce(&tcp.options, packet.is_marked());
-    let was_held = connection.receiver.delayed_ack().is_some();
-    let delayed = (turns && was_held).then(|| connection.ack(backward, group.class, tcp, &mut hosts.sacks));
+    let delayed = connection
+        .answers_twice(tcp, packet)
+        .then(|| connection.ack(backward, group.class, tcp, &mut hosts.sacks));
     let (applications, pool) = (&mut hosts.applications, &mut hosts.pools.receivers);
-    let received = connection.receive_any(tcp, packet, in_window, applications, pool);
-    let mut waits = false;
-    if tcp.options.delayed_ack > Span::ZERO {
-        let is_syn = tcp.options.syn && sequence == 0;
-        let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay_ack();
-        let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
-        waits = may_wait && !at_once && !was_held;
-        let time = tcp.options.expiry(at, tcp.options.delayed_ack);
-        connection.receiver.set_delayed_ack(waits.then_some(time));
-        if waits {
-            calendar.push(Event::new(time, time - at, EventKind::DelayedAck, number));
+    let (received, until) = connection.receive_and_decide(tcp, (packet, at), in_window, applications, pool);
+    if let Some(time) = until {
+        let event = Event::new(time, time - at, EventKind::DelayedAck, number);
+        if is_ahead {
+            hosts.delayed_acks.push(calendar, tcp.options.delayed_ack, event);
+        } else {
+            calendar.push(event);
         }
-    }
-    if !waits {
-        connection.receiver.on_ack_sent();
+    } else {
         *packet = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
     }
     if hosts.applications.task(number) != Task::Nothing && received.is_new && connection.has_all() {
         web::delivered(hosts, calendar, at, number);
     }
     match delayed {
-        _ if waits => Reply::Nothing,
+        _ if until.is_some() => Reply::Nothing,
         None => Reply::Ack,
         Some(delayed) => Reply::DelayedAndAck(delayed),
     }

@@ -14,9 +14,10 @@ use super::{
 };
 use crate::{
     engine::{Event, EventKind, FlowTimer, OLDEST, Service},
-    flow::{Connection, Endpoint, FlowRoute, Group, Hosts},
+    flow::{Answer, Connection, Endpoint, FlowRoute, Group, Hosts},
     packet::{Packet, block_count},
     path::{AckSize, Links, Network, Route},
+    plan,
     queue::{Port, QueueOps, QueueStats},
     tcp::{self, AckView, Sender},
 };
@@ -48,8 +49,14 @@ impl FastLoop {
     /// The loop for the measured queue of `queues` and the connections of `groups`.
     pub(super) fn new(queues: &mut Queues, groups: &[Group]) -> FastLoop {
         let port = &mut queues.ports[queues.log.measured as usize];
-        let reports_blocks = groups.iter().filter_map(Group::tcp).any(|tcp| tcp.options.sack);
-        let run_cycles = if reports_blocks { cycles::<true>(port) } else { cycles::<false>(port) };
+        let any = |has: fn(&plan::Tcp) -> bool| groups.iter().filter_map(Group::tcp).any(has);
+        let run_cycles = if any(|tcp| tcp.options.delayed_ack > Span::ZERO) {
+            cycles::<true, true>(port)
+        } else if any(|tcp| tcp.options.sack) {
+            cycles::<true, false>(port)
+        } else {
+            cycles::<false, false>(port)
+        };
         FastLoop { run_cycles, next_poll: Time::ZERO }
     }
 
@@ -101,42 +108,45 @@ fn handled(queues: &Queues) -> u64 {
     counters.arrivals + counters.departures - u64::from(*busy) + samples
 }
 
-/// The loop for the queue of `port`. `SACK`: some flows have selective acknowledgements.
-fn cycles<const SACK: bool>(port: &mut Port) -> Cycles {
+/// The loop for the queue of `port`. `SACK`: some flows may have selective acknowledgements; `DELAYED`: some
+/// acknowledgements may be delayed.
+fn cycles<const SACK: bool, const DELAYED: bool>(port: &mut Port) -> Cycles {
     if port.fifo_with::<Red>().is_some() {
-        run_fifo_cycles::<Red, SACK>
+        run_fifo_cycles::<Red, SACK, DELAYED>
     } else if port.fifo_with::<DropTail>().is_some() {
-        run_fifo_cycles::<DropTail, SACK>
+        run_fifo_cycles::<DropTail, SACK, DELAYED>
     } else if port.fifo_with::<CoDel>().is_some() {
-        run_fifo_cycles::<CoDel, SACK>
+        run_fifo_cycles::<CoDel, SACK, DELAYED>
     } else {
-        run_any_cycles::<SACK>
+        run_any_cycles::<SACK, DELAYED>
     }
 }
 
 #[inline(never)]
-fn run_fifo_cycles<A: IgnoresContents, const SACK: bool>(state: &mut State) -> SlowPathExit {
+fn run_fifo_cycles<A: IgnoresContents, const SACK: bool, const DELAYED: bool>(
+    state: &mut State,
+) -> SlowPathExit {
     let State { clock, network, queues, hosts } = state;
     let Queues { ports, log } = queues;
     let port = &mut ports[log.measured as usize];
     let link = port.link;
     let mut queue = port.fifo_with::<A>().expect("the algorithm was looked up before");
-    run_cycles::<_, SACK>(&mut queue, link, clock, network, hosts, log)
+    run_cycles::<_, SACK, DELAYED>(&mut queue, link, clock, network, hosts, log)
 }
 
 #[inline(never)]
-fn run_any_cycles<const SACK: bool>(state: &mut State) -> SlowPathExit {
+fn run_any_cycles<const SACK: bool, const DELAYED: bool>(state: &mut State) -> SlowPathExit {
     let State { clock, network, queues, hosts } = state;
     let Queues { ports, log } = queues;
     let port = &mut ports[log.measured as usize];
-    run_cycles::<_, SACK>(port, port.link, clock, network, hosts, log)
+    run_cycles::<_, SACK, DELAYED>(port, port.link, clock, network, hosts, log)
 }
 
 /// Repeat the packet cycle until the general engine is needed. That is soon: while packets are in flight,
 /// timers are scanned every tenth of a second. `queue` is the measured queue, in front of `link`. Inlined
 /// where the type of the queue is known, so that its hooks are constants.
 #[inline(always)]
-fn run_cycles<Q: QueueOps, const SACK: bool>(
+fn run_cycles<Q: QueueOps, const SACK: bool, const DELAYED: bool>(
     queue: &mut Q,
     link: u32,
     clock: &mut Clock,
@@ -144,10 +154,12 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(
     hosts: &mut Hosts,
     log: &mut QueueLog,
 ) -> SlowPathExit {
-    let Network { each, kinds, fixed_path, steps, round_trips } = network;
+    let Network { each, kinds, fixed_path, steps, round_trips, .. } = network;
     let (steps, round_trips) = (&mut steps[..], &mut round_trips[..]);
     let mut links = Links { each, kinds, fixed_path };
-    let Hosts { groups, flows, applications, arrivals, rto_scan, released, sacks, pools, .. } = hosts;
+    let Hosts {
+        groups, flows, applications, arrivals, rto_scan, delayed_acks, released, sacks, pools, ..
+    } = hosts;
     let (groups, flows) = (&groups[..], &mut flows[..]);
     let QueueLog { measured, recorder, losses, .. } = log;
     let measured = *measured;
@@ -194,13 +206,34 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(
             return SlowPathExit::Left(at, *packet);
         };
 
+        if DELAYED {
+            let is_next = |arrival| arrival < delayed_acks.next();
+            let is_plain = links.fixed_path.free_arrival(at, packet.bytes).is_some_and(is_next);
+            if !is_plain || connection.answers_twice(tcp, packet) {
+                return SlowPathExit::Left(at, *packet);
+            }
+        }
         let data = round_trip.cross_to_receiver(&mut links, host, at, packet.bytes);
         let in_window = flow.counts.receive(&mut flow.losses, data.arrival, Time(packet.stamp), clock.window);
         if arrivals.counts_tcp && in_window {
             arrivals.add_tcp_delay(flow.group, data.arrival - Time(packet.stamp));
         }
         let pool = &mut pools.receivers;
-        let plain = connection.receive::<SACK>(group, tcp, packet, in_window, applications, pool);
+        let plain = if DELAYED && tcp.options.delayed_ack > Span::ZERO {
+            let arrival = (packet, data.arrival);
+            match connection.receive_and_delay(group, tcp, arrival, in_window, applications, pool) {
+                Answer::Plain(next) => Some(next),
+                Answer::Any => None,
+                Answer::Later(until) => {
+                    links.fixed_path.pass_to_receiver(at);
+                    let event = Event::new(until, until - data.arrival, EventKind::DelayedAck, number);
+                    delayed_acks.push(&mut clock.calendar, tcp.options.delayed_ack, event);
+                    continue;
+                }
+            }
+        } else {
+            connection.receive::<SACK>(group, tcp, packet, in_window, applications, pool)
+        };
 
         let Connection { sender, receiver } = &mut *connection;
         let expires = sender.expires();

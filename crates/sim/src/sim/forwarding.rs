@@ -92,13 +92,20 @@ fn leave_link(state: &mut State, arrival: Time, packet: &mut Packet) -> bool {
 /// Schedule the arrival of `packet`, the last one sent on the link of its step, as an event.
 #[inline]
 fn schedule_arrival(network: &Network, clock: &mut Clock, arrival: Time, packet: &Packet) {
+    let event = arrival_of(network, arrival, packet);
+    clock.calendar.push_with(|waiting| {
+        *waiting = *packet;
+        event
+    });
+}
+
+/// The arrival of `packet`, the last one sent on the link of its step.
+#[inline(always)]
+fn arrival_of(network: &Network, arrival: Time, packet: &Packet) -> Event {
     let step = &network.steps[packet.step as usize];
     let link = step.link(packet.host);
     let burst_index = network.each[link as usize].burst_index();
-    clock.calendar.push_with(|waiting| {
-        *waiting = *packet;
-        Event::arrival(arrival.min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), burst_index, link)
-    });
+    Event::arrival(arrival.min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), burst_index, link)
 }
 
 /// `packet` arrives at a queue, and is transmitted at once if the transmitter is idle.
@@ -149,12 +156,30 @@ pub(super) fn transmit_from(state: &mut State, now: Time, number: u32) {
 /// next link at once.
 #[inline(never)]
 fn receive(state: &mut State, at: Time, packet: &mut Packet) -> bool {
-    match endpoints::receive(&mut state.hosts, &mut state.clock, at, packet) {
+    let step = &state.network.steps[packet.step as usize];
+    let (is_ahead, link) = (step.eventless, step.link(packet.host));
+    if is_ahead && state.hosts.delayed_acks.next() <= at && link == state.network.delayed_on {
+        send_delayed_acks(state, arrival_of(&state.network, at, packet));
+    }
+    match endpoints::receive(&mut state.hosts, &mut state.clock, at, packet, is_ahead) {
         Reply::Nothing => false,
         Reply::Ack => true,
         Reply::DelayedAndAck(delayed) => {
             forward(state, at, delayed);
             true
+        }
+    }
+}
+
+/// Receivers that run ahead of the clock send the acknowledgements that they have delayed, if their timers
+/// expire before `bound`.
+#[cold]
+#[inline(never)]
+pub(super) fn send_delayed_acks(state: &mut State, bound: Event) {
+    while let Some(timer) = state.hosts.delayed_acks.pop_before(bound) {
+        let (hosts, network) = (&mut state.hosts, &state.network);
+        if let Some(ack) = endpoints::on_delayed_ack(hosts, network, timer.time(), timer.number()) {
+            forward(state, timer.time(), ack);
         }
     }
 }

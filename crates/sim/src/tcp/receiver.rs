@@ -152,6 +152,23 @@ impl Receiver {
         }
     }
 
+    /// Receive packet `sequence` at a receiver that may delay ACKs, if it is the next one, nothing is missing
+    /// and nothing has to be announced. `is_flagged`: it is marked or carries CWR. Returns whether it is
+    /// acknowledged at once, because another ACK was delayed; otherwise its ACK may be delayed. For other
+    /// packets: `None`, and nothing has changed.
+    #[inline(always)]
+    pub(crate) fn receive_second(&mut self, sequence: u32, is_flagged: bool) -> Option<bool> {
+        let next = self.next;
+        let reassembly = self.reassembly.as_deref_mut()?;
+        let is_plain = !is_flagged && !reassembly.ece && reassembly.quick_acks == 0 && reassembly.is_empty();
+        if !is_plain || sequence != next || sequence == 0 {
+            return None;
+        }
+        let delayed_ack = &mut reassembly.cold.as_deref_mut()?.delayed_ack;
+        self.next = next + 1;
+        Some(std::mem::replace(delayed_ack, Time::ZERO) > Time::ZERO)
+    }
+
     /// Receive packet `sequence` if all that it does is to extend the latest block; returns whether it does.
     #[inline(always)]
     pub(crate) fn extend_latest_block(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> bool {
