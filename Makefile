@@ -31,13 +31,13 @@ RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo
 # The target of `make wasm`, if it is installed.
 WASM   := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/wasm32-unknown-unknown)
 
-.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs site wasm web \
+.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs site wasm web wheels container \
 	validate validate-real validate-kernel audit lock wheelhouse clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: build ## Set up, re-run the RAQM paper with short runs, print where the report is
+demo: build ## Set up, compare three queues, re-run a paper's figure, print where the page is
 	@$(BIN)/sojourn demo
 
 test: ## Set up, then run every check and test except those of docs-check, on all cores
@@ -103,6 +103,20 @@ wasm: build ## Build the simulator for web pages (needs the target wasm32-unknow
 web: ## Check and bundle the scripts of the live page (needs Node.js and npm)
 	cd web && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent build
 
+# Zig links for an old glibc (manylinux2014), and for the other architecture.
+MACHINES := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+wheels: build $(STAMPS)/wheels $(if $(WASM),wasm) ## Build wheels for x86-64 and aarch64 into target/wheels (needs rustup)
+	@command -v rustup >/dev/null || { echo "rustup is missing; the core of another machine needs its target" >&2; exit 2; }
+	rustup --quiet target add $(MACHINES)
+	@rm -f target/wheels/*.whl
+	for machine in $(MACHINES); do PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --quiet \
+		--zig --compatibility manylinux2014 --target $$machine --out target/wheels || exit; done
+	@ls -l target/wheels
+
+container: ## Build the container image `sojourn` (needs docker or podman)
+	@tool=$$(command -v podman || command -v docker) || { echo "podman or docker is missing" >&2; exit 2; }; \
+	$$tool build --tag sojourn --file Containerfile .
+
 bench: build setup ## Measure the speed, one line per case, compared with ns-2 if it is installed
 	cargo build --release --locked --package sojourn-sim --examples
 	@$(BIN)/python benches/bench.py
@@ -148,6 +162,7 @@ lock: ## Pin the Python packages again, with hashes (needs uv); UPGRADE=--upgrad
 	$(LOCK) pyproject.toml requirements/tools.in --output-file requirements/user.txt
 	$(LOCK) pyproject.toml requirements/tools.in --extra dask --extra dev --output-file requirements/dev.txt
 	$(LOCK) pyproject.toml --extra site --constraint requirements/dev.txt --output-file requirements/site.txt
+	$(LOCK) requirements/wheels.in --output-file requirements/wheels.txt
 	$(PYTHON) tools/pins.py sbom
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
@@ -177,6 +192,10 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/user
 	@touch $@
 
 $(STAMPS)/site: requirements/site.txt $(STAMPS)/user
+	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
+	@touch $@
+
+$(STAMPS)/wheels: requirements/wheels.txt $(STAMPS)/user
 	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
 	@touch $@
 

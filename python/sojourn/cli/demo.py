@@ -1,19 +1,27 @@
-"""``sojourn demo``: re-run the experiments of a paper with short runs, a first result without a scenario."""
+"""``sojourn demo``: a first result without a scenario: three queues on a home link, and a paper's figure."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from sojourn.cli.common import note
+from sojourn.cli.common import note, progress, resumable
 from sojourn.cli.options import Out, Workers
-from sojourn.cli.reproduce import reproduce
+from sojourn.cli.run import write_report
+from sojourn.terminal import show
 
-#: The paper that is re-run, and the folder of the result.
-PAPER, FOLDER = "raqm2005", Path("results/demo")
+#: The folder of the result.
+FOLDER = Path("results/demo")
 
 
 def demo(out: Out = None, workers: Workers = None) -> None:
-    """Re-run the RAQM paper with short runs; write the report into results/demo, or into --out."""
+    """Compare three queues on a home link and re-run a paper's figure; write results/demo, or --out."""
+    from sojourn import demo as first
+    from sojourn import report
+
     folder = out or FOLDER
-    reproduce(PAPER, quick=True, out=folder, workers=workers)
-    note(f"Open {folder / 'report.html'} in a browser.")
+    with resumable(), progress("raqm2005") as move:
+        found = first.simulate(folder, workers=workers, progress=move, announce=note)
+    write_report(found.comparison.results, found.comparison)
+    path = report.write(first.document(found, folder), folder / "report.html")
+    show(first.for_whom(found.comparison).replace("**", ""))
+    note(f"Open {path} in a browser.")

@@ -33,6 +33,9 @@ def reproduce(
         typer.Option("--experiment", metavar="ID", help="Run only this experiment.", show_default=False),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Run few seeds instead of ten or more.")] = False,
+    as_printed: Annotated[
+        bool, typer.Option("--as-printed", help="Run no other readings of what the paper leaves open.")
+    ] = False,
     world: Annotated[
         str | None,
         typer.Option(
@@ -98,6 +101,7 @@ def reproduce(
         given = {
             "--world": world,
             "--quick": quick,
+            "--as-printed": as_printed,
             "--aqm": aqm,
             "--arm": arm,
             "--retry-failed": retry_failed,
@@ -124,6 +128,7 @@ def reproduce(
                     experiment=experiment,
                     world=world,
                     quick=quick,
+                    as_printed=as_printed,
                     aqms=aqm or (),
                     arms=arm or (),
                     out=out / name if out is not None and several else out,

@@ -79,6 +79,12 @@ def answers(result: Reproduction) -> str:
     return "\n\n".join(_answer(one, result.counted) for one in questions)
 
 
+def in_short(result: Reproduction) -> str:
+    """Return each question with its answer in one line, without the evidence, as `sojourn.report.Text`."""
+    lines = [block.partition("\n")[0] for block in answers(result).split("\n\n")]
+    return "\n".join(f"- {line}" for line in lines if line)
+
+
 def other_readings(result: Reproduction) -> str:
     """Return what other readings change, and what may be chance, as `sojourn.report.Text`."""
     return "\n\n".join(_readings(result))

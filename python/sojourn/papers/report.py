@@ -12,7 +12,8 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.papers import tables
-from sojourn.papers.answers import answers, other_readings
+from sojourn.papers.answers import answers, in_short, other_readings
+from sojourn.papers.beside import arranged
 from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
 from sojourn.papers.manifest import facts
@@ -65,7 +66,7 @@ def document(result: Reproduction, drawn: Sequence[Section]) -> Document:
         subtitle=result.paper.citation,
         kind="Paper, re-run",
         command=result.command,
-        summary=_summary(result),
+        verdict=in_short(result),
         highlights=_highlights(result, seeds),
         blocks=[section for section in _sections(result, drawn) if section.blocks],
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
@@ -85,10 +86,10 @@ def _highlights(result: Reproduction, seeds: int) -> list[tuple[str, str]]:
 def _sections(result: Reproduction, drawn: Sequence[Section]) -> list[Section]:
     words = answers(result)
     return [
+        *arranged(result, drawn),
         Section("Findings", [Text(words)] if words else []),
-        *drawn,
         Section("Printed tables", list(_published(result))),
-        Section("Claims", list(_claims(result))),
+        Section("Claims", list(_claims(result)), _summary(result)),
         Section("Numbers", list(_numbers(result)), "Mean over seeds with the 95 % interval."),
         Section("Readings", list(_readings(result))),
         Section("Readings tried jointly", list(_searched(result))),
@@ -106,7 +107,8 @@ def _summary(result: Reproduction) -> str:
             f" {len(result.elsewhere)} claims are also made about the real world, which runs only with "
             "`--world real`; they are listed separately."
         )
-    text += "".join(f" {words}" for words in (result.kinds, result.standings) if words)
+    shown = (result.kinds, "" if result.selection.as_printed else result.standings)
+    text += "".join(f" {words}" for words in shown if words)
     if result.selection.quick:
         text += (
             " This is the quick run with few seeds. Claims that need more are left undecided with the reason "
@@ -125,6 +127,9 @@ def _leaning(result: Reproduction) -> str:
 def _claims(result: Reproduction) -> Iterator[Block]:
     """Show the judged claims; those of other worlds in short, because their text is the same."""
     yield Verdicts(verdicts(result))
+    left = sum(not _is_selected(item) for item in result.counted)
+    if left:
+        yield Text(f"{left} claims about other experiments were not run; they are not counted here.")
     if result.elsewhere:
         rows = [
             {
@@ -142,13 +147,19 @@ def _claims(result: Reproduction) -> Iterator[Block]:
 
 def verdicts(result: Reproduction) -> pl.DataFrame:
     """Return the judged claims in the format of the page."""
-    rows = claims_frame(result.counted).drop("sensitivity", "assumptions").to_dicts()
-    for row, item in zip(rows, result.counted, strict=True):
+    shown = [item for item in result.counted if _is_selected(item)] or result.counted
+    rows = claims_frame(shown).drop("sensitivity", "assumptions").to_dicts()
+    for row, item in zip(rows, shown, strict=True):
         row["section"], row["check"] = item.claim.section, item.claim.check
         row["assumptions"] = list(item.assumptions)
         row["reason"] = _reason(item)
         row["sensitivity"] = [{"reading": n, "verdict": str(v)} for n, v in item.sensitivity.items()]
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _is_selected(item: ClaimResult) -> bool:
+    """Return whether the experiments of a claim were selected."""
+    return item.finding.reason != "not run"
 
 
 def _reason(item: ClaimResult) -> str:

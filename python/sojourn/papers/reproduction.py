@@ -43,6 +43,7 @@ def reproduce(
     experiment: str | None = None,
     world: str | None = None,
     quick: bool = False,
+    as_printed: bool = False,
     aqms: Sequence[str | Aqm | type[Aqm]] = (),
     arms: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
@@ -62,6 +63,8 @@ def reproduce(
     quick : bool
         Few seeds and the shortened arms of each experiment; claims that need more seeds stay undecided with
         the reason ``quick``.
+    as_printed : bool
+        Run the paper as printed only, without other readings of what it leaves open.
     aqms : sequence of str or Aqm
         Further algorithms, specs or Python classes, which run in every scenario beside the paper's.
     arms : sequence of str
@@ -87,8 +90,9 @@ def reproduce(
     started, spent, say = time.monotonic(), time.process_time(), announce or (lambda _text: None)
     with permitting(allow_code):
         extra_aqms = tuple(dict.fromkeys(spec_of(spec) for spec in aqms))
-    selection = Selection(experiment, world, quick, extra_aqms, tuple(dict.fromkeys(arms)))
+    selection = Selection(experiment, world, quick, extra_aqms, tuple(dict.fromkeys(arms)), as_printed)
     refuse(selection)
+    paper = replace(paper, readings=[]) if as_printed else paper
     paper = paper.with_aqms(extra_aqms) if extra_aqms else paper
     claims = chosen(paper, selection)
     directory = folder_of(out) if out is not None else default_directory(paper, selection)

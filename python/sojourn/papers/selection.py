@@ -29,6 +29,8 @@ class Selection:
         Further algorithms, run in the paper's scenarios.
     arms : tuple of str
         In the real world: only these arms.
+    as_printed : bool
+        Without other readings of what the paper leaves open.
     """
 
     experiment: str | None = None
@@ -36,6 +38,7 @@ class Selection:
     quick: bool = False
     aqms: tuple[str, ...] = ()
     arms: tuple[str, ...] = ()
+    as_printed: bool = False
 
     @property
     def real(self) -> bool:
@@ -54,6 +57,7 @@ class Selection:
             self.experiment,
             self.world,
             "quick" if self.quick else "",
+            "as-printed" if self.as_printed else "",
             "with" if self.aqms else "",
             "some" if self.arms else "",
         )
@@ -66,6 +70,7 @@ class Selection:
         words += [f"--world {self.world}"] if self.world else []
         words += [f"--aqm {shlex.quote(spec)}" for spec in self.aqms]
         words += [f"--arm {shlex.quote(name)}" for name in self.arms]
+        words += ["--as-printed"] if self.as_printed else []
         return " ".join([*words, *(["--quick"] if self.quick else [])])
 
 

@@ -12,6 +12,7 @@ from sojourn.plots._decimate import block_means, decimate
 from sojourn.plots._ellipses import ellipses
 from sojourn.plots._front import front
 from sojourn.plots._histogram import histogram
+from sojourn.plots._moving import moving
 from sojourn.plots._overlay import overlay
 from sojourn.plots._probes import probe_names, probes
 from sojourn.plots._queue_traces import queue_traces
@@ -44,6 +45,7 @@ __all__ = [
     "iterates",
     "label",
     "labels",
+    "moving",
     "overlay",
     "probe_names",
     "probes",

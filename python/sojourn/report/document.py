@@ -137,9 +137,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Blocks that are placed side by side if the window is wide enough."""
+    """Blocks that are placed side by side if the window is wide enough; with `unequal` the first is wider."""
 
     blocks: Sequence[Block]
+    unequal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

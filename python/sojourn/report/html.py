@@ -149,7 +149,8 @@ class _Builder:
             case Code():
                 return _Item("code", title=block.title, text=block.text.strip("\n"))
             case Columns():
-                return _Item("columns", items=[self.item(b, level) for b in block.blocks])
+                tone = "unequal" if block.unequal else ""
+                return _Item("columns", tone=tone, items=[self.item(b, level) for b in block.blocks])
             case Table():
                 return self._table(block)
             case Figure():
