@@ -415,6 +415,74 @@ def test_a_signal_ends_the_shell_with_a_record(
 
 
 @pytest.mark.usefixtures("places")
+def test_a_killed_shell_leaves_its_counters(
+    start: Callable[..., subprocess.Popen[str]], cli: Cli, tmp_path: Path
+):
+    one = start("--", "sh", "-c", f"ping -c 1 $SOJOURN_OUTSIDE; {IDLE}; true")
+    stored = tmp_path / "out/progress.csv"
+    until(lambda: stored.read_text().count("\n") > 2)
+    one.kill()
+    one.wait()
+    opened = sojourn.open(tmp_path / "out")
+    assert repr(opened).endswith(" s of its counters>")
+    assert "shell, 0 runs; it has no record: the shell was killed; the table progress" in repr(opened)
+    assert not opened.is_complete
+    check_folder(tmp_path / "out", "shell")
+    table = opened.table("progress")
+    assert table["queue"].to_list()[:2] == ["inside-outside", "outside-inside"]
+    assert table["arrivals"].sum() > 0
+    done = cli("report", "out")
+    assert (done.returncode, "out has no record: the shell was killed" in done.stderr) == (2, True)
+
+
+def _on_a_disk(size: str, tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell whose folder ``results`` is a disk of `size`."""
+    (tmp_path / "results").mkdir(exist_ok=True)
+    spare = tmp_path / "spare"
+    spare.mkdir(exist_ok=True)
+    shell = f'mount -t tmpfs -o size={size} none results && exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", shell, "sh", sys.executable, "-m", "sojourn", "shell", *BARE]
+    return subprocess.run(
+        [*command, *words],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(spare)},
+        preexec_fn=die_with_parent,
+    )
+
+
+@pytest.mark.usefixtures("places")
+@pytest.mark.parametrize(
+    ("size", "program"), [("64k", "echo ran"), ("3m", "echo ran; cat /dev/zero > results/fill")]
+)
+def test_a_full_disk_costs_no_results(size: str, program: str, tmp_path: Path):
+    """The disk is full from the start, or because of the program."""
+    done = _on_a_disk(size, tmp_path, "--", "sh", "-c", f"{program} 2>&-; true")
+    assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
+    (folder,) = (tmp_path / "spare").iterdir()
+    said = done.stderr
+    assert (
+        f"no space left on device; the results {'will be' if size == '64k' else 'are'} in {folder}\n" in said
+    )
+    assert f"record: {folder}\n" in said
+    assert said.index("Queues of the link") < said.index("record: ")
+    if size != "64k":
+        assert said.index("Queues of the link") < said.index("no space left"), "the table precedes all files"
+    assert sojourn.open(folder).runs.height == 1
+    check_folder(folder, "shell")
+
+
+@pytest.mark.usefixtures("places")
+def test_without_room_in_out_the_program_does_not_start(tmp_path: Path):
+    done = _on_a_disk("64k", tmp_path, "--out", "results/mine", "--", "touch", "ran")
+    assert (done.returncode, "no space left on device" in done.stderr) == (1, True), done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.usefixtures("places")
 def test_a_stopped_shell_continues(start: Callable[..., subprocess.Popen[str]]):
     """As by Ctrl-Z and `fg`, for longer than the wait for a signal."""
     one = start("--", *IDLE.split())

@@ -9,15 +9,19 @@ from typing import Annotated
 
 import typer
 
+from sojourn import files
 from sojourn.cli.common import note, permit_code, print_json
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json, Out
 from sojourn.cli.output import Column, Output, Table
 from sojourn.cli.run import write_report
+from sojourn.errors import SojournError
 from sojourn.metrics import METRICS, shown
-from sojourn.study.shell_session import Session, begin, undo
+from sojourn.results import Results
+from sojourn.study.shell_progress import Progress
+from sojourn.study.shell_session import Session, begin, new_id, undo
 from sojourn.worlds.real.caller import given_to_caller
-from sojourn.worlds.real.shell import Request, run
+from sojourn.worlds.real.shell import QUEUES, Request, run
 
 
 def shell(
@@ -116,31 +120,45 @@ def shell(
         mtu=mtu,
         seed=seed,
     ).checked()
-    if out is not None:
-        with given_to_caller(out):
-            begin(out, request)  # errors up to here precede the start of the program
     started = time.time()
+    run_id = new_id(request, started)
+    folder = begin(out, run_id, request, note)  # errors up to here precede the start of the program
     record = None
     try:
-        code, record = run(request, command or [], peer, quiet, note)
+        with given_to_caller(folder):
+            progress = Progress(folder, QUEUES, note)
+        code, record = run(request, command or [], peer, quiet, note, progress.update)
     finally:
-        if out is not None and record is None:
-            undo(out)
+        if record is None:
+            undo(folder)
+            if out is None:
+                files.remove_folder(folder)
     if record is not None:
-        session = Session(request, record, command or [], started)
-        with given_to_caller(out or session.default_folder):
-            results = session.write(out)
-            path = results.directory if no_report else write_report(results)
+        session = Session(request, record, command or [], run_id, started)
         for warning in session.warnings:
             note(f"sojourn: warning: {warning}")
         output = of_session(session)
         output.print(sys.stderr)
-        note(f"{'record' if no_report else 'report'}: {path}")
+        results = session.write(folder, note)
+        note(f"{'record' if no_report else 'report'}: {_described(results, no_report)}")
         if json:
             print_json(output.data)
         with given_to_caller(*map(Path, export or ())):
             write_exports(output, export)
     raise SystemExit(code)
+
+
+def _described(results: Results, no_report: bool) -> Path:
+    """Write the report, unless there is none or the disk is full; return where the result is."""
+    assert results.directory is not None
+    if no_report:
+        return results.directory
+    try:
+        with given_to_caller(results.directory):
+            return write_report(results)
+    except SojournError as error:
+        note(f"sojourn: warning: {error}")
+        return results.directory
 
 
 def of_session(session: Session) -> Output:

@@ -353,6 +353,28 @@ KINDS: dict[str, tuple[File, ...]] = {
         *COMMON,
         *TRACES,
         File("link.toml", "TOML", "the link"),
+        File(
+            "progress.csv",
+            "CSV",
+            "counters of a session that is running or was killed; one row per queue and time: after 1, 2, "
+            "4, ... s, then each minute",
+            (
+                Column("seconds", "float64", "time since the start", "s"),
+                _text("queue", "name of the queue"),
+                *(
+                    _whole(name, f"{meaning} since the start")
+                    for name, meaning in (
+                        ("arrivals", "packets that arrived"),
+                        ("drops", "packets that were dropped"),
+                        ("marks", "packets that were marked"),
+                        ("departures", "packets that departed"),
+                        ("departed_bytes", "their bytes"),
+                    )
+                ),
+                Column("mean_delay_s", "float64", "mean queueing delay of the packets that departed", "s"),
+                _whole("waiting", "packets in the queue"),
+            ),
+        ),
         MANIFEST,
         REPORT,
     ),

@@ -87,8 +87,10 @@ class Folder:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all runs are done; a session of a shell is stored when it is over."""
-        return self.kind == "shell" or self.manifest.get("status") == "complete"
+        """Whether all runs are done; for a session of a shell, whether it has a record."""
+        if self.kind == "shell":
+            return not shell_session.unfinished(self.path, self.manifest)
+        return self.manifest.get("status") == "complete"
 
     @cached_property
     def archive(self) -> Archive:
@@ -257,6 +259,8 @@ class Folder:
 
     def __repr__(self) -> str:
         state = "" if self.is_complete else ", incomplete"
+        if state and self.kind == "shell":
+            state = f"; it {shell_session.unfinished(self.path, self.manifest)}"
         return f"<Folder {self.path}: {self.kind}, {len(self.runs)} runs{state}>"
 
     def _run_ids(self) -> list[str]:

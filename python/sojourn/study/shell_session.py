@@ -6,15 +6,16 @@ import json
 import os
 import platform
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
-from sojourn.errors import InputError
+from sojourn.errors import InputError, SojournError
 from sojourn.metrics import METRICS, Metrics, compute, metrics_version, shown
 from sojourn.metrics.tables import whole
 from sojourn.record import Record
@@ -29,11 +30,15 @@ from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
 from sojourn.spec.toml import dumps
+from sojourn.study import shell_progress
+from sojourn.worlds.real.caller import caller, given_to_caller
 from sojourn.worlds.real.gateway import lateness, run_warnings
 from sojourn.worlds.real.shell import SHELL_WORLD, Request
 
 #: The two files that identify the directory of a shell.
 LINK, MANIFEST = "link.toml", "manifest.json"
+#: The content of a file that is written to see whether a folder has room for results: more than most need.
+PROBE = bytes(1 << 20)
 
 
 @dataclass(frozen=True)
@@ -48,29 +53,19 @@ class Session:
         The gateway's record; the measured queue is the one that carried more bytes.
     command : list of str
         The command behind the link; empty: an interactive shell.
-    started : float
-        Start time, in seconds since 1970.
     run_id : str
-        Id of the stored record; it includes the start time, so it is unique.
+        Id of the stored record (`new_id`).
+    started : float
+        Start time, in seconds since 1970; 0 for a stored session, whose manifest has it.
     """
 
     request: Request
     record: Record
     command: Sequence[str]
-    started: float
-    run_id: str = ""
+    run_id: str
+    started: float = 0.0
     name: str = field(default="shell", init=False)
     conventions: str = field(default="default", init=False)
-
-    def __post_init__(self) -> None:
-        if not self.run_id:
-            name = digest(self.plan_json, repr(self.started), _core.CORE_VERSION)
-            object.__setattr__(self, "run_id", name)
-
-    @property
-    def default_folder(self) -> Path:
-        """The folder of the results if none is given."""
-        return Path("results") / f"{self.name}-{self.run_id[:8]}"
 
     @property
     def note(self) -> str:
@@ -134,14 +129,28 @@ class Session:
             name: {one: METRICS[one].read(table) for one in shown("link")} for name, table in tables.items()
         }
 
-    def write(self, out: Path | None) -> Results:
-        """Write record and manifest to a directory; return them as results, for a report."""
-        store = Store(out if out is not None else self.default_folder)
+    def write(self, folder: Path, note: Callable[[str], None]) -> Results:
+        """Write record and manifest to a folder that `begin` made; return them as results, for a report.
+
+        If they cannot be written, for example because the disk is full, a temporary folder gets them.
+        """
+        try:
+            with given_to_caller(folder):
+                return self._write(folder)
+        except SojournError as error:
+            spare = _temporary(self.request)
+            note(f"sojourn: {error}; the results are in {spare}")
+            with given_to_caller(spare):
+                return self._write(spare)
+
+    def _write(self, folder: Path) -> Results:
+        store = Store(folder)
         store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
         manifest = self._manifest()
         manifest["id"] = keep_rows(store.directory, store.leaves([self.run_id]))
         write_manifest(store.directory, manifest)
         files.write(store.directory / LINK, self.to_toml())
+        files.remove(folder / shell_progress.FILE)  # the record has more
         return self._results(store, manifest)
 
     def _results(self, store: Archive, manifest: dict[str, Any]) -> Results:
@@ -171,17 +180,54 @@ class Session:
         }
 
 
-def begin(folder: Path, request: Request) -> None:
-    """Create the directory of a session; from then on, other commands refuse it.
+def new_id(request: Request, started: float) -> str:
+    """Return the id of the record of a session that starts now: the start time makes it unique."""
+    return digest(json.dumps(asdict(request), sort_keys=True), repr(started), _core.CORE_VERSION)
+
+
+def begin(out: Path | None, run_id: str, request: Request, note: Callable[[str], None]) -> Path:
+    """Create the folder of a session, and return it; from then on, other commands refuse it.
+
+    Without `out` it is below ``results``, or a temporary folder if that cannot be written.
 
     Raises
     ------
     InputError
-        If it has the results of another command.
+        If `out` has the results of another command, or cannot be written.
+    RunFailed
+        If there is no room in `out`.
     """
+    folder = Path("results") / f"shell-{run_id[:8]}" if out is None else out
+    try:
+        with given_to_caller(folder):
+            _begin(folder, request)
+    except SojournError as error:
+        if out is not None:
+            raise
+        folder = _temporary(request)
+        note(f"sojourn: {error}; the results will be in {folder}")
+    return folder
+
+
+def _temporary(request: Request) -> Path:
+    """Create a temporary folder for a session."""
+    folder = Path(tempfile.mkdtemp(prefix="sojourn-shell-"))
+    if (user := caller()) is not None:
+        os.chown(folder, user.uid, user.gid)
+    with given_to_caller(folder):
+        _begin(folder, request)
+    return folder
+
+
+def _begin(folder: Path, request: Request) -> None:
     link = dumps({"link": asdict(request)})
     with entering(folder, "shell", "shell", link, SHELL_WORLD):
         store = Store(folder)
+        probe = store.directory / ".probe"
+        try:
+            files.write(probe, PROBE)
+        finally:
+            files.remove(probe)
         command = command_line(["sojourn", *sys.argv[1:]])
         facts = {"world": SHELL_WORLD, "command": command, "status": "running"}
         write_manifest(store.directory, {**facts, "process": asdict(Owner.here())})
@@ -190,9 +236,25 @@ def begin(folder: Path, request: Request) -> None:
 
 
 def undo(folder: Path) -> None:
-    """Remove the files that `begin` wrote, because the session has no record."""
-    for name in (MANIFEST, LINK, layout.SCHEMA):
+    """Remove the files of a session that has no record."""
+    for name in (MANIFEST, LINK, layout.SCHEMA, shell_progress.FILE):
         files.remove(folder / name)
+
+
+def unfinished(folder: Path, manifest: dict[str, Any]) -> str:
+    """Return why a session has no record, as the rest of a sentence; empty if it has one."""
+    if manifest.get("status") != "running":
+        return ""
+    try:
+        is_dead = Owner(**manifest["process"]).is_dead()
+    except (KeyError, TypeError):
+        is_dead = None
+    state = {True: "was killed", False: "is running", None: "is running, or was killed"}[is_dead]
+    seconds = shell_progress.last_seconds(folder)
+    if seconds is None:
+        return f"has no record: the shell {state}"
+    table = Path(shell_progress.FILE).stem
+    return f"has no record: the shell {state}; the table {table} has {seconds:.0f} s of its counters"
 
 
 def reopen(folder: Path) -> tuple[Session, Results]:
@@ -208,12 +270,8 @@ def reopen(folder: Path) -> tuple[Session, Results]:
         raise InputError(str(folder), f"is not the directory of a shell: it has no {MANIFEST}")
     try:
         manifest = json.loads(text)
-        if manifest.get("status") == "running":
-            raise InputError(
-                str(folder),
-                "has no record yet: the shell is running, or was killed",
-                "a shell with this --out, after a kill",
-            )
+        if problem := unfinished(folder, manifest):
+            raise InputError(str(folder), problem)
         name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
     except KeyError as error:
         raise InputError(str(folder / MANIFEST), f"has no {error}") from None
@@ -224,5 +282,5 @@ def reopen(folder: Path) -> tuple[Session, Results]:
     if stored is None:
         raise InputError(str(folder), f"has no record: runs/{name}.parquet is missing or damaged")
     request = Request(**json.loads(stored.plan)["link"])
-    session = Session(request, stored.record, command, 0.0, name)
+    session = Session(request, stored.record, command, name)
     return session, session._results(store, manifest)

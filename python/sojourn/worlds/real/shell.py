@@ -23,7 +23,7 @@ from sojourn.spec.link_trace import mahimahi_steps
 from sojourn.spec.units import Wrong, limit, number
 from sojourn.worlds.real.caller import caller
 from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
-from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
+from sojourn.worlds.real.gateway import Gateway, Host, Link, Live, Match
 from sojourn.worlds.real.link_ends import LinkEnds, connect
 from sojourn.worlds.real.netns_exec import Command, NamespacedProcess
 from sojourn.worlds.real.peer import Peer, peer_words
@@ -32,8 +32,9 @@ from sojourn.worlds.real.status_line import StatusLine
 
 #: The world to which the record of a shell belongs.
 SHELL_WORLD = "real"
-#: The names of the two ends; the queues are ``inside-outside`` and ``outside-inside``.
+#: The names of the two ends, and of the queues between them.
 ENDS = ("inside", "outside")
+QUEUES = ("inside-outside", "outside-inside")
 #: The traffic to which packets are assigned; those of other protocols are "other".
 TRAFFIC = (Match("tcp-flows", "tcp"), Match("udp-flows", "udp_cbr"))
 #: Interval between two updates of the status line, s.
@@ -90,9 +91,14 @@ class Request:
 
 
 def run(
-    request: Request, command: Sequence[str], peer: str | None, quiet: bool, note: Callable[[str], None]
+    request: Request,
+    command: Sequence[str],
+    peer: str | None,
+    quiet: bool,
+    note: Callable[[str], None],
+    progress: Callable[[Live], None],
 ) -> tuple[int, Record | None]:
-    """Run `command` (a shell if empty) behind a link.
+    """Run `command` (a shell if empty) behind a link; `progress` gets its counters, several times a second.
 
     Returns
     -------
@@ -129,8 +135,17 @@ def run(
         words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
         process = NamespacedProcess(place.inside, Command(words, _environment(request, place), user))
         line = StatusLine(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
+
+        def update() -> None:
+            if helper is not None:
+                helper.check()
+            if line is not None:
+                line.draw()
+            if (live := gateway.live()) is not None:
+                progress(live)
+
         with prevent_cpu_idle() if command else contextlib.nullcontext():  # a prompt may stay open for hours
-            stopped = _attend(process, signals, helper, line)
+            stopped = _attend(process, signals, update)
     finally:
         if line is not None:
             line.close()
@@ -147,10 +162,8 @@ def run(
     return code, record
 
 
-def _attend(
-    process: NamespacedProcess, signals: SignalFile, peer: Peer | None, line: StatusLine | None
-) -> int | None:
-    """Update the status line until the program has ended; return the signal that ended it, if any.
+def _attend(process: NamespacedProcess, signals: SignalFile, update: Callable[[], None]) -> int | None:
+    """Call `update` regularly until the program has ended; return the signal that ended it, if any.
 
     A signal is forwarded, unless it is a Ctrl-C at the terminal, which also reaches the program. If the
     program does not end within `KILL_DELAY`, it is killed.
@@ -164,10 +177,7 @@ def _attend(
         if stopped is not None and time.monotonic() > deadline:
             process.kill()
             process.wait()
-        if peer is not None:
-            peer.check()
-        if line is not None:
-            line.draw()
+        update()
     return stopped
 
 
