@@ -15,7 +15,7 @@ from sojourn.algorithms import permitting
 from sojourn.errors import InputError, RunFailed
 from sojourn.metrics import compute
 from sojourn.record import Record, numbers
-from sojourn.worlds.real.gateway import Gateway, Link, Live, lateness
+from sojourn.worlds.real.gateway import Gateway, Link, Live, lateness, run_warnings
 from support import until
 
 pytestmark = pytest.mark.usefixtures("places")
@@ -195,6 +195,14 @@ def test_a_python_algorithm_decides_about_real_packets(tmp_path: Path):
             settle(gateway)
         record = gateway.finish()
         assert sum(record.data["queues"][0]["drops"]) == 50
+
+
+def test_connections_beyond_the_limit_give_a_warning():
+    with wire() as place, place.gateway(Link("10Mbit/s")) as gateway:
+        record = gateway.finish()
+    assert run_warnings(record) == []
+    record.data["ends"].append(("255", "::", 0, "::", 0))
+    assert "too many connections" in run_warnings(record)[0]
 
 
 def test_invalid_links_are_refused_before_a_packet_is_read():

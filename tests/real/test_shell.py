@@ -497,6 +497,70 @@ def test_a_stopped_shell_continues(start: Callable[..., subprocess.Popen[str]]):
     assert (one.returncode, "record:" in said) == (143, True), said
 
 
+#: Sends 20 datagrams of 1000 bytes at once, to a port where nothing listens.
+BURST = (
+    "import contextlib, os, socket\n"
+    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+    "for _ in range(20): s.sendto(bytes(972), (os.environ['SOJOURN_OUTSIDE'], 7009))\n"
+)
+SINK = (
+    "import socket\n"
+    "with socket.create_server(('', 7008)) as s:\n    c, _ = s.accept()\n    while c.recv(9999): pass\n"
+)
+UPLOAD = (
+    "import os, socket\n"
+    "with socket.create_connection((os.environ['SOJOURN_OUTSIDE'], 7008)) as s: s.sendall(bytes(400_000))\n"
+)
+
+
+@pytest.mark.usefixtures("places")
+def test_an_access_rate_spreads_bursts(process: Cli):
+    """At the rate of the bottleneck, packets never wait in its queue."""
+    burst = ("--limit", "2p", "--json", "--", sys.executable, "-c", BURST)
+    assert result(process("shell", *BARE, *burst))["packets"]["dropped"] > 10
+    found = result(process("shell", *BARE, "--access", "20mbit", *burst))
+    assert found["packets"]["dropped"] == 0
+    assert found["link"]["access"] == "20mbit"
+
+
+@pytest.mark.usefixtures("places")
+def test_without_offload_there_are_no_super_packets(process: Cli, tmp_path: Path):
+    (tmp_path / "sink.py").write_text(SINK)
+    words = ("--peer", f"{sys.executable} sink.py", "--json", "--", sys.executable, "-c", UPLOAD)
+    assert result(process("shell", *BARE, *words))["packets"]["super_packets"] > 0
+    found = result(process("shell", *BARE, "--no-offload", *words))["packets"]
+    assert (found["super_packets"], found["delivered"] > 400_000 / 1448) == (0, True)
+
+
+@pytest.mark.usefixtures("places")
+def test_ecn_is_requested_inside_and_a_warning_says_if_nothing_was_marked(process: Cli):
+    setting = "/proc/sys/net/ipv4/tcp_ecn"
+    before = Path(setting).read_text()
+    done = process("shell", *BARE, "--ecn", "--", "cat", setting)
+    assert (done.stdout, Path(setting).read_text()) == ("1\n", before)
+    assert "--ecn" not in done.stderr
+    done = process("shell", *BARE, "--ecn", "--limit", "2p", "--", sys.executable, "-c", BURST)
+    assert "sojourn: warning: --ecn marked no packet, and 1" in done.stderr
+
+
+@pytest.mark.usefixtures("places")
+def test_statistics_start_after_the_warmup(process: Cli):
+    late = f"import time\ntime.sleep(1)\n{BURST}"
+    found = result(process("shell", *BARE, "--warmup", "1s", "--json", "--", sys.executable, "-c", late))
+    busy = found["metrics"]["busy_throughput_bps"]
+    assert found["metrics"]["throughput_bps"] < busy == pytest.approx(20e6, rel=1e-3)
+    done = process("shell", *BARE, "--warmup", "1h", "--", "true")
+    assert "sojourn: warning: the warm-up was not over at the end: there are no statistics" in done.stderr
+
+
+@pytest.mark.usefixtures("places")
+def test_processors_may_sleep(start: Callable[..., subprocess.Popen[str]]):
+    one = start("--no-awake", "--", *IDLE.split())
+    threads = [(task / "comm").read_text() for task in Path(f"/proc/{one.pid}/task").iterdir()]
+    assert "sojourn-gateway\n" in threads
+    assert "sojourn-awake\n" not in threads
+
+
 @pytest.mark.usefixtures("places")
 def test_a_small_mtu_leaves_ipv6_out(process: Cli):
     done = process("shell", *BARE, "--mtu", "1000", "--", "ip", "-6", "addr", "show", "dev", "sojourn")
@@ -559,6 +623,8 @@ def test_a_terminal_shows_a_status_line(tmp_path: Path):
         (["--rate", "20mbit", "--loss", "2"], "0 to 1"),
         (["--rate", "20mbit", "--limit", "100"], "has no unit"),
         (["--rate", "20mbit", "--seed", "-1"], "--seed = -1 is out of range"),
+        (["--rate", "20mbit", "--access", "fast"], "--access"),
+        (["--rate", "20mbit", "--warmup", "5"], "--warmup = '5' has no unit"),
         (["--rate", "lte.trace"], "or the file of a trace"),
         (["--rate", "20mbit", "--peer", ""], "--peer is empty"),
         (["--rate", "20mbit", "--peer", "no-such-peer -s"], "no-such-peer: command not found"),

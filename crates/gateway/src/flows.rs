@@ -19,7 +19,7 @@ use std::{
 
 /// Maximum number of connections with a row of their own; the others count as one connection per rule,
 /// without addresses.
-const MAX_CONNECTIONS: usize = 1 << 20;
+const MAX_CONNECTIONS: usize = 1 << 17;
 /// The value of columns that only the end systems can measure.
 const UNKNOWN: u64 = u64::MAX;
 /// Maximum number of first fragments whose ports are stored for the later fragments.

@@ -92,6 +92,26 @@ def shell(
             "--mtu", metavar="BYTES", help="Maximum size of an IP packet, bytes; no IPv6 below 1280."
         ),
     ] = 1500,
+    access: Annotated[
+        str,
+        typer.Option(
+            "--access",
+            metavar="RATE",
+            help="Rate of the links between the two ends and the queues [default: unlimited].",
+            show_default=False,
+        ),
+    ] = "",
+    no_offload: Annotated[
+        bool,
+        typer.Option("--no-offload", help="Let the kernel hand over single packets, not bursts of 64 kB."),
+    ] = False,
+    warmup: Annotated[
+        str, typer.Option("--warmup", metavar="TIME", help="Leave the first seconds out of statistics.")
+    ] = "0s",
+    no_awake: Annotated[
+        bool,
+        typer.Option("--no-awake", help="Let idle processors of a virtual machine sleep during COMMAND."),
+    ] = False,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Seed of the algorithms' random numbers.")
     ] = 1,
@@ -119,6 +139,9 @@ def shell(
         loss=loss,
         mtu=mtu,
         seed=seed,
+        access=access,
+        offload=not no_offload,
+        warmup=warmup,
     ).checked()
     started = time.time()
     run_id = new_id(request, started)
@@ -127,7 +150,7 @@ def shell(
     try:
         with given_to_caller(folder):
             progress = Progress(folder, QUEUES, note)
-        code, record = run(request, command or [], peer, quiet, note, progress.update)
+        code, record = run(request, command or [], peer, quiet, not no_awake, note, progress.update)
     finally:
         if record is None:
             undo(folder)

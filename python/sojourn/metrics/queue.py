@@ -49,6 +49,23 @@ def throughput(t: Table) -> Value:
 
 
 @metric(
+    "busy_throughput_bps",
+    "throughput while busy",
+    "bit/s",
+    "queue",
+    formula="bits sent / (window - time without a packet in transmission)",
+    source="definition of the throughput, over the busy time",
+    display=MEGABITS,
+    needs_packets=True,
+    views=("link",),
+    position=21,
+)
+def busy_throughput(t: Table) -> Value:
+    """Return the rate at which the queue's link sent bits while it was not idle."""
+    return ratio(t.queue["departed_bytes"] * 8, t.seconds - t.queue["idle_ns"] / 1e9)
+
+
+@metric(
     "arrivals",
     "arrivals",
     "packets",

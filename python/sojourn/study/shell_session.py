@@ -100,7 +100,18 @@ class Session:
     @cached_property
     def warnings(self) -> list[str]:
         """Reasons to doubt the results."""
-        return run_warnings(self.record)
+        return run_warnings(self.record) + self._without_ecn()
+
+    def _without_ecn(self) -> list[str]:
+        """Return a warning if ECN was wanted, and no packet was marked where packets were dropped."""
+        queues = self.record.queues
+        marks, drops = (sum(sum(queue[key]) for queue in queues) for key in ("marks", "drops"))
+        if not self.request.ecn or marks or not drops:
+            return []
+        return [
+            f"--ecn marked no packet, and {drops} were dropped: the senders do not use ECN, the algorithm "
+            "does not mark, or the queue was full"
+        ]
 
     def to_toml(self) -> str:
         """Return the link as TOML."""

@@ -51,6 +51,8 @@ ASSURED = {8 * n + 2 * d: 3 * (n - 1) + d - 1 for n in range(1, 5) for d in rang
 PRIORITY = 50
 #: A 99th percentile of lateness above this causes a warning, ns.
 LATE = 1_000_000
+#: The "protocol" of a row of the record for all connections beyond the limit of the gateway.
+REST = 255
 #: Stalls that exceed this share of the window cause a warning.
 STALLED = 0.01
 
@@ -379,6 +381,11 @@ def run_warnings(record: Record) -> list[str]:
             "use a lower rate, or an idle machine"
         )
     found += stall_warning("the gateway", record.data["standstill_ns"], record)
+    start, end = record.window
+    if end <= start > 0:
+        found.append("the warm-up was not over at the end: there are no statistics")
+    if any(protocol == str(REST) for protocol, *_ in record.data.get("ends", ())):
+        found.append("there were too many connections to distinguish: the last ones count as one per traffic")
     lost = {name: count for name, count in record.data.get("kernel_drops", {}).items() if count}
     for name, count in lost.items():
         found.append(f"{name}: the kernel dropped {count} packets before the gateway could read them")

@@ -72,8 +72,11 @@ class LinkEnds:
             namespace.close()
 
 
-def connect(mtu: int = 1500) -> LinkEnds:
+def connect(mtu: int = 1500, asks_for_ecn: bool = False, offload: bool = True) -> LinkEnds:
     """Create the namespaces and their devices; this process must not have a second thread yet.
+
+    Connections from inside ask for ECN if `asks_for_ecn`: by default, Linux only accepts it. Without
+    `offload` no device gets super-packets.
 
     Raises
     ------
@@ -99,6 +102,11 @@ def connect(mtu: int = 1500) -> LinkEnds:
         inside.ip(f"route add ::/0 dev {INSIDE}")
         inside.sysctl("net.ipv6.conf.all.forwarding", 1)
     inside.sysctl("net.ipv4.ip_forward", 1)  # for nested shells
+    if asks_for_ecn:
+        inside.sysctl("net.ipv4.tcp_ecn", 1)
+    if not offload:
+        for tun in (near, far):
+            tun.namespace.ip(f"link set {tun.name} gso_max_segs 1")
     inside.sysctl("net.ipv4.ping_group_range", f"0 {min(last_gid(), _MOST_GID)}")
     translator = _translate(outside, block) if is_host else None
     limits = _limits(outside, is_host, translator is not None)

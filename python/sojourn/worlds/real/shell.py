@@ -45,7 +45,11 @@ KILL_DELAY = 3.0
 
 @dataclass(frozen=True)
 class Request:
-    """The parameters of a link, as texts with units."""
+    """The parameters of a link, as texts with units.
+
+    `access` is the rate of the links between the ends and the queues; empty: unlimited. Without `offload` the
+    kernel hands over single packets, no super-packets. Statistics start after `warmup`.
+    """
 
     rate: str
     up_rate: str
@@ -57,19 +61,27 @@ class Request:
     loss: float
     mtu: int
     seed: int
+    access: str = ""
+    offload: bool = True
+    warmup: str = "0s"
 
     def checked(self) -> Request:
         """Return the request with specs in canonical form; raise ``InputError`` if it is invalid."""
         if not self.rate:
             raise InputError("--rate", "is missing", "a rate like 20mbit, or the file of a trace")
-        words = [("--delay", "span", self.delay), ("--limit", "limit", self.limit)]
+        words = [
+            ("--delay", "span", self.delay),
+            ("--limit", "limit", self.limit),
+            ("--warmup", "span", self.warmup),
+        ]
+        words += [] if not self.access else [("--access", "rate", self.access)]
         rates = (("--rate", self.rate), ("--up-rate", self.up_rate))
         words += [(option, "rate", word) for option, word in rates if not Path(word).is_file()]
         for option, kind, word in words:
             try:
                 limit(word) if kind == "limit" else number(kind, word)
             except Wrong as error:
-                also = ", or the file of a trace" if kind == "rate" else ""
+                also = ", or the file of a trace" if option in dict(rates) else ""
                 raise InputError(option, error.problem, error.allowed + also) from None
         if not 0 <= self.loss <= 1:
             raise InputError("--loss", f"= {self.loss} is out of range", "0 to 1")
@@ -95,10 +107,14 @@ def run(
     command: Sequence[str],
     peer: str | None,
     quiet: bool,
+    is_awake: bool,
     note: Callable[[str], None],
     progress: Callable[[Live], None],
 ) -> tuple[int, Record | None]:
     """Run `command` (a shell if empty) behind a link; `progress` gets its counters, several times a second.
+
+    While a command runs, the processors of a virtual machine are kept awake if `is_awake`; at a prompt, which
+    may stay open for hours, they are not.
 
     Returns
     -------
@@ -118,11 +134,19 @@ def run(
     up, down = request.link(request.up_rate, request.up_aqm), request.link(request.rate, request.aqm)
     of_peer = peer_words(peer)
     signals = SignalFile((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-    place = connect(request.mtu)
+    place = connect(request.mtu, request.ecn, request.offload)
     for one in place.limits:
         note(f"sojourn: {one}")
     _note_name_server(place, note)
-    gateway = Gateway(_hosts(place), up, down, TRAFFIC, seed=request.seed, names=ENDS)
+    gateway = Gateway(
+        _hosts(place, request.access),
+        up,
+        down,
+        TRAFFIC,
+        warmup=request.warmup,
+        seed=request.seed,
+        names=ENDS,
+    )
     user = caller()
     helper: Peer | None = None
     process: NamespacedProcess | None = None
@@ -144,7 +168,7 @@ def run(
             if (live := gateway.live()) is not None:
                 progress(live)
 
-        with prevent_cpu_idle() if command else contextlib.nullcontext():  # a prompt may stay open for hours
+        with prevent_cpu_idle() if command and is_awake else contextlib.nullcontext():
             stopped = _attend(process, signals, update)
     finally:
         if line is not None:
@@ -181,11 +205,12 @@ def _attend(process: NamespacedProcess, signals: SignalFile, update: Callable[[]
     return stopped
 
 
-def _hosts(place: LinkEnds) -> list[Host]:
+def _hosts(place: LinkEnds, access: str) -> list[Host]:
     block = place.block
+    inside, outside = [block.prefix, block.prefix6], ["0.0.0.0/0", "::/0", block.outside, block.outside6]
     return [
-        Host(ENDS[0], "left", place.near, [block.prefix, block.prefix6]),
-        Host(ENDS[1], "right", place.far, ["0.0.0.0/0", "::/0", block.outside, block.outside6]),
+        Host(ENDS[0], "left", place.near, inside, rate=access or None),
+        Host(ENDS[1], "right", place.far, outside, rate=access or None),
     ]
 
 
