@@ -1,5 +1,6 @@
 """The simulator and the algorithms of Sojourn (compiled from Rust)."""
 
+from collections.abc import Callable
 from typing import Any, Literal, final, overload
 
 __all__ = [
@@ -309,10 +310,16 @@ def check(plan_json: str) -> None:
 def run(plan_json: str, seed: int, trace_limit: int | None = None) -> dict[str, Any]:
     """Execute one run in the calling thread, so that Ctrl-C interrupts handlers in Python."""
 
-def view(plan_json: str, seed: int, timeout: float = 1000000000.0, trace_limit: int | None = None) -> str:
-    """Return one run in the form that the live page draws, as JSON. After `timeout` seconds it is cancelled.
+def view(
+    plan_json: str,
+    seed: int,
+    part: Callable[[str], object] | None = None,
+    trace_limit: int | None = None,
+) -> str:
+    """Return one run in the form that the live page draws, as JSON.
 
-    `trace_limit`: bytes that its traces may take.
+    `part` is called after each slice of the run with the curves since the last call; an exception of it ends
+    the run. `trace_limit`: bytes that its traces may take.
     """
 
 @final

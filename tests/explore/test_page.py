@@ -2,7 +2,8 @@
 
 Seen to fail on these mutants: a round trip that is not halved; a time as a limit that ignores the rate; ECN
 of the senders that ignores `red ecn`; rates of hosts that do not follow; a slider that does not run; an
-answer of an older state that is drawn; one seed less.
+answer of an older state that is drawn; one seed less; parts of a run that are not drawn; a run that is not
+cancelled; a curve that the SVG leaves out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+from xml.etree import ElementTree
 
 import pytest
 
@@ -26,6 +28,32 @@ pytestmark = pytest.mark.xdist_group("browser")
 NAMES = [name for name in templates.names() if name != "gfc2"]
 #: Also algorithms that mark on their own.
 SPECS = ("droptail", "codel target 7ms", "dualpi2", "red min_th 10p ecn max_th 30p", "red ecn off")
+
+
+#: A run of 50 sources takes long.
+STREAMS = """
+name = "streams"
+duration = "5000s"
+warmup = "1s"
+[dumbbell]
+rate = "200Mbit/s"
+delay = "5ms"
+[queue]
+limit = "100p"
+aqm = "droptail"
+[[traffic]]
+name = "many"
+kind = "udp-cbr"
+count = 1
+rate = "1Mbit/s"
+size = "1000B"
+[[traffic]]
+name = "one"
+kind = "udp-cbr"
+count = 1
+rate = "10kbit/s"
+size = "1000B"
+"""
 
 
 def drawn(control: Control, rng: random.Random) -> float | str:
@@ -144,6 +172,37 @@ def test_answers_of_older_states_are_not_drawn(tab: Any, served: str) -> None:
     assert tab.inner_text("#numbers") == numbers
 
 
+def test_a_run_is_drawn_while_it_is_simulated(tab: Any, served: str) -> None:
+    settled(tab, short(served, "droptail"))
+    observer = """() => { window.seen = []; new MutationObserver(() => window.seen.push(
+        [Number(document.body.dataset.reached), document.body.dataset.seeds])).observe(
+        document.body, {attributes: true, attributeFilter: ["data-reached"]}) }"""
+    tab.evaluate(observer)
+    tab.evaluate("location.hash = 'a=droptail&a=codel'")  # 20 s at 100 Mbit/s
+    tab.locator('body:not([data-seeds="0"])').wait_for(state="attached", timeout=60_000)
+    partly = [reached for reached, seeds in tab.evaluate("window.seen") if seeds == "0"]
+    assert partly == sorted(partly)
+    assert any(0 < reached < 1 for reached in partly)
+
+
+def test_every_chart_is_saved_as_svg_and_png(tab: Any, served: str, tmp_path: Path) -> None:
+    settled(tab, short(served, "droptail", "codel"))
+    for title, curves in (("Queue", 2), ("Drops", 2), ("Packets with at most a delay of x ms", 2)):
+        with tab.expect_download() as found:
+            tab.get_by_role("button", name=f"Save as SVG: {title}", exact=True).click()
+        found.value.save_as(tmp_path / "chart.svg")
+        tree = ElementTree.parse(tmp_path / "chart.svg")
+        names = {one.text for one in tree.iter("{http://www.w3.org/2000/svg}text")}
+        assert {"droptail", "codel"} <= names
+        lines = tree.iter("{http://www.w3.org/2000/svg}polyline")
+        assert sum(len(one.get("points", "").split()) > 50 for one in lines) >= curves
+        assert len(list(tree.iter("{http://www.w3.org/2000/svg}polygon"))) >= curves  # the range of seeds
+    with tab.expect_download() as found:
+        tab.get_by_role("button", name="Save as PNG: Queue", exact=True).click()
+    found.value.save_as(tmp_path / "chart.png")
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_reloaded_address_has_the_same_state(tab: Any, served: str) -> None:
     settled(tab, short(served, "pie target 10ms", "red", ecn="on"))
     state, numbers = tab.evaluate("sojourn.state()"), tab.inner_text("#numbers")
@@ -210,6 +269,17 @@ if engine() is not None:  # built by `make wasm`, where the compiler has the tar
         )
         tab.goto(path.as_uri())
         tab.locator("#digest", has_text="bit for bit").wait_for()
+
+    def test_a_new_state_cancels_the_runs_of_the_one_before(tab: Any, tmp_path: Path) -> None:
+        scenario = Scenario.from_toml(STREAMS, "streams.toml")
+        specs = ("droptail", "codel", "pie", "red")
+        (tmp_path / "streams.html").write_text(page(scenario, specs), encoding="utf-8")
+        tab.goto(f"{(tmp_path / 'streams.html').as_uri()}#n0=50")
+        tab.locator("body[data-reached]").wait_for(state="attached")  # all workers simulate
+        assert float(tab.get_attribute("body", "data-reached")) < 0.5
+        tab.evaluate("location.hash = 'n0=0'")
+        tab.locator('body:not([data-seeds="0"])').wait_for(state="attached", timeout=15_000)
+        assert tab.evaluate("sojourn.state().values") == {"n0": 0}
 
 
 def test_the_page_requests_nothing_else(browser: Any, served: str) -> None:

@@ -71,6 +71,32 @@ def test_an_answer_is_that_of_the_core(address: str) -> None:
     assert text == _core.view(json.dumps(PLAN), 3)
 
 
+def test_a_streamed_answer_has_the_parts_of_the_run_before_the_view(address: str) -> None:
+    status, text = view_of(address, {"plan": PLAN, "seed": 3, "stream": True})
+    assert status == 200
+    *parts, view = text.splitlines()
+    assert view == _core.view(json.dumps(PLAN), 3)
+    known = json.loads(view)["queue"]
+    queue: list[float] = []
+    for part in map(json.loads, parts):
+        assert part["from"] == len(queue)
+        queue += part["queue"]
+    assert 0 < len(queue) <= len(known)
+    assert queue == known[: len(queue)]
+
+
+def test_a_run_that_is_not_wanted_any_more_ends() -> None:
+    calls: list[str] = []
+
+    def part(text: str) -> None:
+        calls.append(text)
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        _core.view(json.dumps(PLAN), 3, part)
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize(
     "request_",
     [

@@ -1,7 +1,10 @@
 // Curves over one shared time axis, as mean over seeds with the range of all seeds behind it.
 
 import uPlot from "uplot";
-import type { Curve, View } from "./types";
+import { button } from "./form";
+import { download } from "./download";
+import { chartFile, type Marks } from "./svg";
+import type { Curve, Curves } from "./types";
 
 export const COLOURS = ["#c4572b", "#0b7a8c", "#7b3fb5", "#5c7a00"];
 const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
@@ -18,21 +21,25 @@ export class Chart {
   private readonly place: HTMLElement;
   private plot: uPlot | null = null;
   private labels: string[] = [];
+  private names: string[] = [];
   private rows: Rows = [];
 
   constructor(
-    title: string,
-    unit: string,
+    private readonly title: string,
+    private readonly unit: string,
     private readonly isTime = true,
-    private readonly mark: ((u: uPlot) => void) | null = null,
+    private readonly marks: () => Marks = () => ({}),
   ) {
     this.root = document.createElement("figure");
     this.root.className = "chart";
-    this.root.innerHTML = `<figcaption><span></span><button type="button" class="quiet">PNG</button></figcaption><div class="plot"></div>`;
+    this.root.innerHTML = `<figcaption><span></span><span class="tools"></span></figcaption><div class="plot"></div>`;
     this.root.querySelector("span")!.textContent = unit ? `${title} (${unit})` : title;
     this.place = this.root.querySelector(".plot")!;
-    this.root.querySelector("button")!.setAttribute("aria-label", `Save the picture: ${title}`);
-    this.root.querySelector("button")!.addEventListener("click", () => this.save(title));
+    for (const [kind, act] of [["PNG", () => this.savePng()], ["SVG", () => this.saveSvg()]] as const) {
+      const one = button(kind, act, "quiet");
+      one.setAttribute("aria-label", `Save as ${kind}: ${title}`);
+      this.root.querySelector(".tools")!.append(one);
+    }
     new ResizeObserver(() => this.resize()).observe(this.place);
     all.push(this);
   }
@@ -45,6 +52,7 @@ export class Chart {
       return;
     }
     this.labels = labels;
+    this.names = names;
     this.plot?.destroy();
     this.plot = new uPlot(this.options(names), rows as uPlot.AlignedData, this.place);
   }
@@ -52,7 +60,7 @@ export class Chart {
   redraw(): void {
     const labels = this.labels;
     this.labels = [];
-    if (this.rows.length) this.draw(labels, this.rows);
+    if (this.rows.length) this.draw(labels, this.rows, this.names);
   }
 
   private options(names: string[]): uPlot.Options {
@@ -80,7 +88,7 @@ export class Chart {
       cursor: this.isTime ? { sync: { key: sync.key, scales: ["x", null] }, y: false } : { y: false },
       hooks: {
         setScale: [(u, key) => this.isTime && key === "x" && zoomAll(this, u)],
-        draw: [...(this.isTime ? [shadeWarmup] : []), ...(this.mark ? [this.mark] : [])],
+        draw: [...(this.isTime ? [shadeWarmup] : []), (u) => drawMarks(u, this.marks())],
       },
     };
   }
@@ -102,9 +110,50 @@ export class Chart {
     if (this.plot && this.plot.width !== this.width()) this.plot.setSize({ width: this.width(), height: 170 });
   }
 
-  private save(title: string): void {
-    this.place.querySelector("canvas")?.toBlob((blob) => blob && download(`${title}.png`, blob));
+  private savePng(): void {
+    this.place.querySelector("canvas")?.toBlob((blob) => blob && download(`${this.title}.png`, blob));
   }
+
+  private saveSvg(): void {
+    if (!this.plot) return;
+    const { x, y } = this.plot.scales;
+    const curves = this.names.map((name, i) => {
+      const [mean, low, high] = this.rows.slice(3 * i + 1, 3 * i + 4);
+      return { name, colour: COLOURS[i % COLOURS.length]!, dash: DASHES[i % 4]!, mean: mean!, low: low!, high: high! };
+    });
+    const scene = {
+      title: this.unit ? `${this.title} (${this.unit})` : this.title,
+      xLabel: this.isTime ? "time (s)" : "x",
+      x: this.rows[0]!,
+      curves,
+      range: { x: [x!.min!, x!.max!] as [number, number], y: [y!.min!, y!.max!] as [number, number] },
+      shaded: this.isTime ? warmup : 0,
+      marks: this.marks(),
+    };
+    download(`${this.title}.svg`, chartFile(scene, COLOURS), "image/svg+xml");
+  }
+}
+
+function drawMarks(u: uPlot, { level, times }: Marks): void {
+  const { left, top, width } = u.bbox;
+  u.ctx.save();
+  if (level) {
+    const y = u.valToPos(level, "y", true);
+    u.ctx.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--faint");
+    u.ctx.setLineDash([4, 4]);
+    u.ctx.beginPath();
+    u.ctx.moveTo(left, y);
+    u.ctx.lineTo(left + width, y);
+    u.ctx.stroke();
+  }
+  times?.forEach((row, i) => {
+    u.ctx.fillStyle = COLOURS[i % COLOURS.length]!;
+    for (const time of row) {
+      const x = u.valToPos(time, "x", true);
+      if (x >= left && x <= left + width) u.ctx.fillRect(x, top + 5 * i, 1.5, 4);
+    }
+  });
+  u.ctx.restore();
 }
 
 let warmup = 0;
@@ -136,17 +185,8 @@ export function redrawAll(): void {
   for (const chart of all) chart.redraw();
 }
 
-export function download(name: string, content: Blob | string, type = "text/plain"): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-/** Mean, lowest and highest value of each bin over the seeds, as far as `until`. */
-export function overSeeds(runs: (number | null)[][], factor: number, until = Infinity): Rows {
-  const length = Math.max(0, ...runs.map((run) => run.length));
+/** Mean, lowest and highest value of each of `length` bins over the seeds, as far as `until`. */
+export function overSeeds(runs: (number | null)[][], length: number, factor = 1, until = Infinity): Rows {
   const [mean, low, high]: [Rows[0], Rows[0], Rows[0]] = [[], [], []];
   for (let i = 0; i < length; i++) {
     const values = i < until ? runs.map((run) => run[i]).filter((x): x is number => x != null) : [];
@@ -158,13 +198,12 @@ export function overSeeds(runs: (number | null)[][], factor: number, until = Inf
   return [mean, low, high];
 }
 
-/** The times of the bins' ends. */
-export function times(views: View[]): number[] {
-  const first = views[0];
-  return first ? first.queue.map((_, i) => (i + 1) * first.bin) : [];
+/** The times of the ends of all bins of a run. */
+export function times(run: Curves): number[] {
+  return Array.from({ length: run.total }, (_, i) => (i + 1) * run.bin);
 }
 
 /** Curves with one name over all runs. */
-export function named(views: View[], pick: (view: View) => Curve[], name: string): (number | null)[][] {
-  return views.map((view) => pick(view).find((curve) => curve.name === name)?.values ?? []);
+export function named(runs: Curves[], pick: (run: Curves) => Curve[], name: string): (number | null)[][] {
+  return runs.map((run) => pick(run).find((curve) => curve.name === name)?.values ?? []);
 }

@@ -1,12 +1,13 @@
 // The two engines behind one interface: the module in the page, and the local server.
 
-import type { Data, Plan, View } from "./types";
+import type { Curves, Data, Plan, View } from "./types";
 
 export interface Engine {
   readonly name: string;
   /** Number of runs at the same time. */
   readonly width: number;
-  view(plan: Plan, seed: number): Promise<View>;
+  /** Simulate a run; `part` gets its curves while it takes place. An aborted run is rejected. */
+  view(plan: Plan, seed: number, signal: AbortSignal, part?: (curves: Curves) => void): Promise<View>;
 }
 
 export class SimulationError extends Error {}
@@ -17,23 +18,37 @@ export async function start(data: Data): Promise<Engine | null> {
   return location.protocol.startsWith("http") && !data.recorded ? new Local() : null;
 }
 
-function checked(view: View & { error?: string }): View {
-  if (view.error !== undefined) throw new SimulationError(view.error);
-  return view;
-}
-
 class Local implements Engine {
   readonly name = "local server";
   readonly width = 2;
 
-  async view(plan: Plan, seed: number): Promise<View> {
+  async view(plan: Plan, seed: number, signal: AbortSignal, part?: (curves: Curves) => void): Promise<View> {
     const url = new URL("view", location.href.split(/[?#]/)[0]);
-    const answer = await fetch(url, { method: "POST", body: JSON.stringify({ plan, seed }) }).catch(() => {
+    const body = JSON.stringify({ plan, seed, stream: part !== undefined });
+    const lost = (): never => {
       throw new SimulationError("the local server does not answer; is `sojourn explore` still running?");
-    });
+    };
+    const answer = await fetch(url, { method: "POST", body, signal }).catch(lost);
     if (!answer.ok) throw new SimulationError(await answer.text());
-    return checked(await answer.json());
+    for await (const line of lines(answer.body!)) {
+      const found = JSON.parse(line);
+      if (found.error !== undefined) throw new SimulationError(found.error);
+      if (found.digest !== undefined) return found;
+      part?.(found);
+    }
+    return lost();
   }
+}
+
+async function* lines(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const found = (rest + read.value).split("\n");
+    rest = found.pop()!;
+    yield* found;
+  }
+  if (rest) yield rest;
 }
 
 class Module implements Engine {
@@ -51,7 +66,7 @@ class Module implements Engine {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     const module = await WebAssembly.compile(await new Response(stream).arrayBuffer());
     const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-    const width = Math.max(1, Math.min(4, (navigator.hardwareConcurrency || 2) - 1));
+    const width = Math.max(2, Math.min(4, (navigator.hardwareConcurrency || 2) - 1));
     const workers = Array.from({ length: width }, () => {
       const worker = new Worker(address);
       worker.postMessage({ module });
@@ -60,19 +75,26 @@ class Module implements Engine {
     return new Module(workers, width);
   }
 
-  async view(plan: Plan, seed: number): Promise<View> {
+  async view(plan: Plan, seed: number, signal: AbortSignal, part?: (curves: Curves) => void): Promise<View> {
     while (this.idle.length === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
     const worker = this.idle.pop()!;
     const job = ++this.jobs;
+    const cancel = (): void => worker.postMessage({ cancel: job });
     try {
-      return checked(
-        await new Promise((resolve, reject) => {
-          worker.onmessage = (event) => event.data.job === job && resolve(event.data.view);
-          worker.onerror = (event) => reject(new SimulationError(`the simulator stopped: ${event.message}`));
-          worker.postMessage({ job, plan, seed });
-        }),
-      );
+      signal.throwIfAborted();
+      signal.addEventListener("abort", cancel);
+      return await new Promise((resolve, reject) => {
+        worker.onmessage = ({ data }) => {
+          if (data.part) part?.(data.part);
+          else if (data.cancelled) reject(new SimulationError("cancelled"));
+          else if (data.view.error !== undefined) reject(new SimulationError(data.view.error));
+          else resolve(data.view);
+        };
+        worker.onerror = (event) => reject(new SimulationError(`the simulator stopped: ${event.message}`));
+        worker.postMessage({ job, plan, seed, streamed: part !== undefined });
+      });
     } finally {
+      signal.removeEventListener("abort", cancel);
       this.idle.push(worker);
       this.waiting.shift()?.();
     }

@@ -1,8 +1,8 @@
 // The live page: a change of a control runs the simulator and draws the answer.
 
-import uPlot from "uplot";
 import { fromAddress, toAddress } from "./address";
-import { Chart, COLOURS, download, named, overSeeds, redrawAll, setWarmup, times } from "./charts";
+import { Chart, COLOURS, named, overSeeds, redrawAll, setWarmup, times } from "./charts";
+import { download } from "./download";
 import { start, type Engine } from "./engine";
 import { button, element, Form } from "./form";
 import { sentence, table } from "./numbers";
@@ -10,7 +10,7 @@ import { planOf, rateOf } from "./plan";
 import { Runs, SEEDS } from "./runs";
 import { command, python, scenarioFile } from "./scenario";
 import { Guide } from "./tour";
-import type { Data, State, View } from "./types";
+import type { Curves, Data, State, View } from "./types";
 
 /** The page as it came, to be saved with other data. */
 const source = document.documentElement.outerHTML;
@@ -22,12 +22,14 @@ let pace = 0;
 let begun = 0;
 let state = fromAddress(data, location.hash);
 let views: View[][] = [];
+/** What is drawn: the views, or the runs that take place. */
+let drawn: Curves[][] = [];
 
 const charts = {
   delay: new Chart("Backlog over the link rate", "ms"),
   queue: new Chart("Queue", "packets"),
-  throughput: new Chart("Throughput", "Mbit/s", true, (u) => line(u, rateOf(data, planOf(data, state, state.specs[0]!)) / 1e6)),
-  drops: new Chart("Drops", "packets/s", true, (u) => points(u)),
+  throughput: new Chart("Throughput", "Mbit/s", true, () => ({ level: rateOf(data, planOf(data, state, state.specs[0]!)) / 1e6 })),
+  drops: new Chart("Drops", "packets/s", true, () => ({ times: dropTimes() })),
   distribution: new Chart("Packets with at most a delay of x ms", "%", false),
 };
 const stateCharts: Chart[] = [];
@@ -35,30 +37,9 @@ const windowCharts: Chart[] = [];
 
 for (const chart of Object.values(charts)) at("charts").append(chart.root);
 
-/** A horizontal line at the rate of the link. */
-function line(u: uPlot, y: number): void {
-  if (!y) return;
-  const top = u.valToPos(y, "y", true);
-  u.ctx.save();
-  u.ctx.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--faint");
-  u.ctx.setLineDash([4, 4]);
-  u.ctx.beginPath();
-  u.ctx.moveTo(u.bbox.left, top);
-  u.ctx.lineTo(u.bbox.left + u.bbox.width, top);
-  u.ctx.stroke();
-  u.ctx.restore();
-}
-
-/** Single drops of seed 1, one row of points for each algorithm. */
-function points(u: uPlot): void {
-  views.forEach((runs, i) => {
-    u.ctx.fillStyle = COLOURS[i % COLOURS.length]!;
-    for (const [time] of runs[0]?.dropped ?? []) {
-      if (time > shownUntil()) break;
-      const x = u.valToPos(time, "x", true);
-      if (x >= u.bbox.left && x <= u.bbox.left + u.bbox.width) u.ctx.fillRect(x, u.bbox.top + 5 * i, 1.5, 4);
-    }
-  });
+/** Times of single drops of seed 1, for each algorithm. */
+function dropTimes(): number[][] {
+  return drawn.map((runs) => (runs[0]?.dropped ?? []).map(([time]) => time).filter((time) => time <= shownUntil()));
 }
 
 function shownUntil(): number {
@@ -66,22 +47,23 @@ function shownUntil(): number {
 }
 
 function draw(): void {
-  const first = views.map((runs) => runs[0]).filter((one): one is View => one !== undefined);
-  if (!first.length) return;
+  const first = drawn.find((runs) => runs.length)?.[0];
+  if (!first) return;
   const x = times(first);
-  setWarmup(first[0]!.window[0]);
-  const until = Math.floor(shownUntil() / first[0]!.bin);
-  const rows = (pick: (view: View) => number[], factor = 1): (number | null)[][] => [
+  const until = Math.floor(shownUntil() / first.bin);
+  const rows = (pick: (run: Curves) => number[], factor = 1): (number | null)[][] => [
     x,
-    ...views.flatMap((runs) => overSeeds(runs.map(pick), factor, until)),
+    ...drawn.flatMap((runs) => overSeeds(runs.map(pick), x.length, factor, until)),
   ];
   const { specs } = state;
-  charts.delay.draw(specs, rows((view) => view.delay, 1e3));
-  charts.queue.draw(specs, rows((view) => view.queue));
-  charts.throughput.draw(specs, rows((view) => view.throughput, 1e-6));
-  charts.drops.draw(specs, rows((view) => view.drops, 1 / first[0]!.bin));
-  charts.distribution.draw(specs, distributions());
+  charts.delay.draw(specs, rows((run) => run.delay, 1e3));
+  charts.queue.draw(specs, rows((run) => run.queue));
+  charts.throughput.draw(specs, rows((run) => run.throughput, 1e-6));
+  charts.drops.draw(specs, rows((run) => run.drops, 1 / first.bin));
+  if (drawn === views) charts.distribution.draw(specs, distributions());
   own(x, until);
+  const reached = Math.max(...drawn.map((runs) => (runs[0]?.queue.length ?? 0) / first.total));
+  document.body.dataset["reached"] = String(reached);
   if (pace && shownUntil() < x.at(-1)!) requestAnimationFrame(draw);
 }
 
@@ -96,7 +78,7 @@ function distributions(): (number | null)[][] {
       return place === 0 ? 0 : view.distribution[place - 1]![0];
     });
   };
-  return [x.map((delay) => delay * 1e3), ...views.flatMap((runs) => overSeeds(runs.map(share), 100))];
+  return [x.map((delay) => delay * 1e3), ...views.flatMap((runs) => overSeeds(runs.map(share), x.length, 100))];
 }
 
 function quantile(view: View, share: number): number {
@@ -105,20 +87,20 @@ function quantile(view: View, share: number): number {
 
 /** The algorithms' own state, and the windows of the first flows: one chart for each algorithm. */
 function own(x: number[], until: number): void {
-  views.forEach((runs, i) => {
-    const names = runs[0]!.probes.map((one) => one.name);
+  drawn.forEach((runs, i) => {
+    const names = (runs[0]?.probes ?? []).map((one) => one.name);
     const probes = (stateCharts[i] ??= added("State of the algorithm"));
     probes.root.hidden = names.length === 0;
     const colours = (list: string[]): string[] => list.map((name) => `${state.specs[i]}: ${name}`);
-    const curves = names.slice(0, 4).flatMap((name) => overSeeds(named(runs, (view) => view.probes, name), 1, until));
+    const curves = names.slice(0, 4).flatMap((name) => overSeeds(named(runs, (run) => run.probes, name), x.length, 1, until));
     if (names.length) probes.draw(colours(names.slice(0, 4)), [x, ...curves]);
     const flows = (windowCharts[i] ??= added("Congestion windows, seed 1 (packets)"));
-    const windows = runs[0]!.windows.slice(0, 4);
+    const windows = (runs[0]?.windows ?? []).slice(0, 4);
     flows.root.hidden = windows.length === 0;
-    const rows = windows.flatMap((curve) => overSeeds([curve.values], 1, until));
+    const rows = windows.flatMap((curve) => overSeeds([curve.values], x.length, 1, until));
     if (windows.length) flows.draw(colours(windows.map((one) => one.name)), [x, ...rows]);
   });
-  for (const list of [stateCharts, windowCharts]) list.slice(views.length).forEach((one) => (one.root.hidden = true));
+  for (const list of [stateCharts, windowCharts]) list.slice(drawn.length).forEach((one) => (one.root.hidden = true));
 }
 
 function added(title: string): Chart {
@@ -164,15 +146,22 @@ async function main(): Promise<void> {
     at("error").textContent = runs!.error;
     document.body.classList.toggle("stale", runs!.error !== null);
     document.body.dataset["pending"] = String(runs!.pending);
-    if (runs!.error === null) show(runs!.views);
+    if (runs!.error !== null) return;
+    document.body.classList.toggle("running", runs!.parts.length > 0);
+    if (!runs!.parts.length) show(runs!.views);
+    else if (runs!.parts.some((one) => one !== null)) {
+      drawn = runs!.parts.map((one) => (one ? [one] : []));
+      draw();
+    }
   });
   const show = (found: View[][]): void => {
-    views = found;
+    drawn = views = found;
     draw();
     numbers();
     checked();
     document.body.dataset["seeds"] = String(views[0]?.length ?? 0);
   };
+  setWarmup(Number(data.plan["warmup"]) * 1e-9);
   const form = new Form(at("form"), data, (next, final) => change(next, final, false));
   const change = (next: State, final: boolean, anew: boolean): void => {
     const added = next.specs.length !== state.specs.length || final || anew;
@@ -188,6 +177,7 @@ async function main(): Promise<void> {
       timer = window.setTimeout(() => void runs.start(state, SEEDS), 400);
     }
     document.body.dataset["pending"] = String(runs.pending);
+    document.body.dataset["seeds"] = "0";
   };
   at("engine").textContent = engine ? `Simulated ${engine.name} · ${data.version}` : `Recorded runs · ${data.version}`;
   share(engine);

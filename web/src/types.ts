@@ -78,12 +78,11 @@ export interface Curve {
   values: (number | null)[];
 }
 
-/** One run: `crates/explore/src/view.rs`. */
-export interface View {
-  digest: string;
-  events: number;
-  spec: string;
-  window: [number, number];
+/** Some neighbouring bins of a run, or all: `crates/explore/src/view.rs`. */
+export interface Curves {
+  from: number;
+  /** Bins of the whole run. */
+  total: number;
   bin: number;
   queue: number[];
   queue_max: number[];
@@ -93,9 +92,17 @@ export interface View {
   arrivals: number[];
   probes: Curve[];
   windows: Curve[];
+  dropped: [number, number][];
+}
+
+/** One run: `crates/explore/src/view.rs`. */
+export interface View extends Curves {
+  digest: string;
+  events: number;
+  spec: string;
+  window: [number, number];
   distribution: [number, number][];
   flows: { traffic: number[]; goodput_bps: number[]; drops: number[]; marks: number[] };
-  dropped: [number, number][];
   causes: string[];
   summary: Record<string, number | null>;
 }

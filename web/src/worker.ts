@@ -1,26 +1,53 @@
-// Runs the simulator's WebAssembly module beside the page.
+// Runs the simulator's WebAssembly module beside the page, in slices, so that a run can be shown and cancelled.
 
 interface Exports {
   memory: WebAssembly.Memory;
   request(length: number): number;
-  simulate(seed: number): number;
+  begin(seed: number): number;
+  advance(): number;
+  part(): number;
+  finish(): number;
   answer(): number;
 }
 
+/** Time between two parts of a run, ms: a picture each. */
+const PAUSE = 25;
+
 let simulator: Exports;
+let cancelled = 0;
+const channel = new MessageChannel();
 
 self.onmessage = async (event: MessageEvent): Promise<void> => {
-  const { module, job, plan, seed } = event.data;
-  if (module) {
-    const instance = await WebAssembly.instantiate(module as WebAssembly.Module, {});
-    simulator = instance.exports as unknown as Exports;
-    return;
-  }
-  const bytes = new TextEncoder().encode(JSON.stringify(plan));
-  const place = simulator.request(bytes.length); // may replace the buffer of the memory, as `simulate` may
-  new Uint8Array(simulator.memory.buffer, place, bytes.length).set(bytes);
-  const length = simulator.simulate(seed);
-  const answer = new Uint8Array(simulator.memory.buffer, simulator.answer(), length);
-  const text = new TextDecoder().decode(answer);
-  self.postMessage({ job, view: JSON.parse(text) });
+  const { module, cancel, job, plan, seed, streamed } = event.data;
+  if (module) simulator = (await WebAssembly.instantiate(module as WebAssembly.Module, {})).exports as unknown as Exports;
+  else if (cancel !== undefined) cancelled = cancel;
+  else await run(job, plan, seed, streamed);
 };
+
+async function run(job: number, plan: unknown, seed: number, streamed: boolean): Promise<void> {
+  const bytes = new TextEncoder().encode(JSON.stringify(plan));
+  const place = simulator.request(bytes.length); // may replace the buffer of the memory, as the others may
+  new Uint8Array(simulator.memory.buffer, place, bytes.length).set(bytes);
+  const refused = simulator.begin(seed);
+  let last = -Infinity;
+  while (!refused && !simulator.advance()) {
+    if (performance.now() - last < PAUSE) continue;
+    if (streamed) self.postMessage({ job, part: text(simulator.part()) });
+    last = performance.now();
+    await others();
+    if (cancelled === job) break;
+  }
+  self.postMessage(cancelled === job ? { job, cancelled: true } : { job, view: text(refused || simulator.finish()) });
+}
+
+function text(length: number): unknown {
+  return JSON.parse(new TextDecoder().decode(new Uint8Array(simulator.memory.buffer, simulator.answer(), length)));
+}
+
+/** Let other messages be handled. */
+function others(): Promise<void> {
+  return new Promise((resolve) => {
+    channel.port1.onmessage = () => resolve();
+    channel.port2.postMessage(0);
+  });
+}

@@ -1,4 +1,4 @@
-//! One run in the form that the live page draws: [`view`] simulates a plan and returns JSON.
+//! One run in the form that the live page draws, as JSON: while it is simulated ([`Stream`]), and at its end.
 //!
 //! The page calls it as a WebAssembly module (`exports`), the local server as a function of the native
 //! core. Both return the same bytes, and `digest` covers the whole record, not only what is drawn.
@@ -8,26 +8,65 @@ mod exports;
 mod summary;
 mod view;
 
-use sojourn_sim::{Control, Plan, Record, Simulation};
+use serde::Serialize;
+use sojourn_sim::{Control, Plan, PlanError, Record, RunError, Running, Simulation};
 use std::fmt::{self, Write};
-use view::View;
+use view::{Bins, View};
 
-/// Run `plan` (JSON) with `seed`; JSON of the view, or `{"error": ...}`.
-pub fn view(plan: &str, seed: u64) -> String {
-    run(plan, seed).unwrap_or_else(|error| serde_json::json!({ "error": error }).to_string())
+/// Events of a slice: some milliseconds of processor time, so that the first picture comes at once and a run
+/// that is not wanted any more ends at once.
+const EVENTS_PER_SLICE: u64 = 8192;
+
+/// A run that is shown while it is simulated.
+pub struct Stream {
+    plan: Plan,
+    running: Running,
+    control: Control,
+    bins: Bins,
 }
 
-fn run(plan: &str, seed: u64) -> Result<String, String> {
-    let plan: Plan = serde_json::from_str(plan).map_err(|why| format!("the plan cannot be read: {why}"))?;
-    let simulation = Simulation::new(&plan, seed).map_err(|why| why.to_string())?;
-    let record = simulation.run(&Control::default()).map_err(|why| why.to_string())?;
-    Ok(describe(&plan, &record))
+impl Stream {
+    /// Set up a run of `plan`; `trace_limit`: bytes that its traces may take.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn new(plan: Plan, seed: u64, trace_limit: Option<u64>) -> Result<Stream, PlanError> {
+        let mut running = Simulation::new(&plan, seed)?.start();
+        let bins = Bins::new(&plan, running.capacity_bits());
+        let control = Control { trace_limit, ..Control::default() };
+        Ok(Stream { plan, running, control, bins })
+    }
+
+    /// Simulate the next slice; whether the run is over.
+    ///
+    /// # Errors
+    /// As [`Running::advance`].
+    pub fn advance(&mut self) -> Result<bool, RunError> {
+        self.running.advance(EVENTS_PER_SLICE, &self.control)
+    }
+
+    /// JSON of the curves since the last call.
+    pub fn part(&mut self) -> String {
+        json(&self.bins.next(&self.running.progress(), |connection| self.running.row(connection)))
+    }
+
+    /// Simulate what is left; JSON of the whole run.
+    ///
+    /// # Errors
+    /// As [`Running::finish`].
+    pub fn finish(self) -> Result<String, RunError> {
+        let record = self.running.finish(&self.control)?;
+        Ok(describe(&self.plan, &record))
+    }
 }
 
 /// JSON of what the page draws of a record.
 pub fn describe(plan: &Plan, record: &Record) -> String {
-    let view = View::new(plan, record, digest(record));
-    serde_json::to_string(&view).unwrap_or_default() // numbers and texts: this cannot fail
+    json(&View::new(plan, record, digest(record)))
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default() // numbers and texts: this cannot fail
 }
 
 /// A hash of every number of a record, in hexadecimal: equal records have equal digests.

@@ -6,14 +6,15 @@
 use crate::summary::Summary;
 use serde::Serialize;
 use sojourn_aqm::Cause;
-use sojourn_sim::{CwndColumns, Plan, QueueSeries, Record};
+use sojourn_sim::{CwndColumns, DropColumns, Plan, Progress, QueueSeries, Record};
 
 /// Points of a curve, at most.
 const BINS: usize = 800;
 /// Flows whose windows are drawn, at most.
 const WINDOWS: usize = 8;
-/// Drops that are drawn as points, at most.
+/// Drops that are drawn as points, at most; and those of a part of a run that takes place.
 const DROPS: usize = 2000;
+const MARKS: usize = 50;
 
 /// One run.
 #[derive(Serialize)]
@@ -23,6 +24,22 @@ pub(crate) struct View {
     spec: String,
     /// The window of the numbers, s.
     window: [f64; 2],
+    #[serde(flatten)]
+    curves: Curves,
+    /// Delays that were not exceeded by a share of the packets: `[share, s]`.
+    distribution: Vec<[f64; 2]>,
+    flows: Flows,
+    causes: Vec<&'static str>,
+    summary: Summary,
+}
+
+/// Some neighbouring bins of a run.
+#[derive(Serialize)]
+pub(crate) struct Curves {
+    /// Number of the first bin.
+    from: usize,
+    /// Bins of the whole run.
+    total: usize,
     /// Length of a bin, s; bin i covers [i, i + 1) times this.
     bin: f64,
     /// Mean and largest queue, packets.
@@ -38,13 +55,8 @@ pub(crate) struct View {
     probes: Vec<Curve>,
     /// Congestion windows of the first flows, packets.
     windows: Vec<Curve>,
-    /// Delays that were not exceeded by a share of the packets: `[share, s]`.
-    distribution: Vec<[f64; 2]>,
-    flows: Flows,
     /// Time in s and cause of single drops, if they are recorded.
     dropped: Vec<(f64, u8)>,
-    causes: Vec<&'static str>,
-    summary: Summary,
 }
 
 #[derive(Serialize)]
@@ -66,66 +78,160 @@ impl View {
     pub(crate) fn new(plan: &Plan, record: &Record, digest: String) -> View {
         let queue = &record.queues[0];
         let window = [record.window.start.0, record.window.end.0].map(|ns| ns as f64 * 1e-9);
-        let empty = QueueSeries::default();
-        let series = record.series.queues.first().unwrap_or(&empty);
-        let per_bin = series.packets.len().div_ceil(BINS).max(1);
-        let bin = record.series.interval.0 as f64 * 1e-9 * per_bin as f64;
-        let rate = queue.capacity_bits / (window[1] - window[0]);
-        let last = |values: &[f64]| values.chunks(per_bin).map(|x| x.last().copied()).collect();
-        let probes = series.probes.iter();
+        let progress =
+            Progress { series: record.series.queues.first(), drops: &record.drops, cwnd: Some(&record.cwnd) };
+        let mut bins = Bins::new(plan, queue.capacity_bits);
         View {
             digest,
             events: record.events,
             spec: queue.spec.clone(),
             window,
-            bin,
-            queue: bins(&series.mean_packets, per_bin, |x| x.iter().sum::<f64>() / x.len() as f64),
-            queue_max: bins(&series.packets, per_bin, |x| x.iter().copied().max().unwrap_or(0)),
-            delay: bins(&series.bytes, per_bin, |x| x.last().map_or(0.0, |b| *b as f64 * 8.0 / rate)),
-            throughput: bins(&series.departed_bytes, per_bin, |x| x.iter().sum::<u64>() as f64 * 8.0 / bin),
-            drops: bins(&series.drops, per_bin, |x| x.iter().sum()),
-            arrivals: bins(&series.arrivals, per_bin, |x| x.iter().sum()),
-            probes: probes.map(|(name, v)| Curve { name: name.clone(), values: last(v) }).collect(),
-            windows: windows(&record.cwnd, bin, series.packets.len().div_ceil(per_bin)),
+            curves: bins.all(&progress),
             distribution: distribution(&queue.delay_edges_ns, &queue.delay_counts),
             flows: Flows::new(record, window[1] - window[0]),
-            dropped: dropped(record),
             causes: Cause::ALL.iter().map(|cause| cause.name()).collect(),
             summary: Summary::new(plan, record),
         }
     }
 }
 
-fn bins<T, U>(values: &[T], per_bin: usize, of: impl Fn(&[T]) -> U) -> Vec<U> {
-    values.chunks(per_bin).map(of).collect()
+/// Converts what a run has recorded into curves, each bin once.
+pub(crate) struct Bins {
+    /// Samples of a bin, and of the run.
+    per_bin: usize,
+    samples: usize,
+    bin: f64,
+    /// Mean rate of the link, bit/s.
+    rate: f64,
+    /// Bins that are done, and rows of the traces that have been read.
+    done: usize,
+    drops: usize,
+    changes: usize,
+    /// Changes of windows after the bins that are done: time in bins, place in `windows`, window.
+    later: Vec<(usize, usize, f64)>,
+    /// Row and latest window of the first flows.
+    windows: Vec<(u32, Option<f64>)>,
 }
 
-/// The last window of each bin, for the first flows of the trace.
-fn windows(trace: &CwndColumns, bin: f64, bins: usize) -> Vec<Curve> {
-    let mut curves: Vec<(u32, Vec<Option<f64>>)> = Vec::new();
-    for ((time, flow), cwnd) in trace.time_ns.iter().zip(&trace.flow).zip(&trace.cwnd) {
-        let place = match curves.iter().position(|(known, _)| known == flow) {
-            Some(place) => place,
-            None if curves.len() < WINDOWS => {
-                curves.push((*flow, vec![None; bins]));
-                curves.len() - 1
-            }
-            None => continue,
-        };
-        let at = (*time as f64 * 1e-9 / bin) as usize;
-        if let Some(slot) = curves[place].1.get_mut(at) {
-            *slot = Some(*cwnd);
+impl Bins {
+    pub(crate) fn new(plan: &Plan, capacity_bits: f64) -> Bins {
+        let interval = plan.trace.interval.unwrap_or_default();
+        let samples = plan.duration.0.checked_div(interval.0).unwrap_or(0) as usize;
+        let per_bin = samples.div_ceil(BINS).max(1);
+        let seconds = (plan.duration.0 - plan.warmup.0) as f64 * 1e-9;
+        Bins {
+            per_bin,
+            samples,
+            bin: interval.0 as f64 * 1e-9 * per_bin as f64,
+            rate: capacity_bits / seconds,
+            done: 0,
+            drops: 0,
+            changes: 0,
+            later: Vec::new(),
+            windows: Vec::new(),
         }
     }
-    for (_, values) in &mut curves {
-        let mut held = None;
-        values.iter_mut().for_each(|value| {
-            held = value.or(held);
-            *value = held;
-        });
+
+    /// The bins that have become complete; `row` is [`sojourn_sim::Running::row`].
+    pub(crate) fn next(&mut self, progress: &Progress<'_>, row: impl Fn(u32) -> u32) -> Curves {
+        let bins = progress.series.map_or(0, |series| series.packets.len() / self.per_bin);
+        self.take(progress, bins, MARKS, row)
     }
-    curves.sort_by_key(|(flow, _)| *flow);
-    curves.into_iter().map(|(flow, values)| Curve { name: format!("flow {flow}"), values }).collect()
+
+    /// The bins of a run that is over.
+    fn all(&mut self, progress: &Progress<'_>) -> Curves {
+        self.take(progress, self.samples.div_ceil(self.per_bin), DROPS, |row| row)
+    }
+
+    /// The bins up to number `until`, with at most this number of drops.
+    fn take(
+        &mut self,
+        progress: &Progress<'_>,
+        until: usize,
+        drops: usize,
+        row: impl Fn(u32) -> u32,
+    ) -> Curves {
+        let empty = QueueSeries::default();
+        let series = progress.series.unwrap_or(&empty);
+        let (per_bin, bin, rate, from) = (self.per_bin, self.bin, self.rate, self.done);
+        let samples = from * per_bin..(until * per_bin).min(series.packets.len());
+        let last = |values: &[f64]| values.chunks(per_bin).map(|x| x.last().copied()).collect();
+        let probes = series.probes.iter().map(|(name, values)| {
+            let values = values.get(samples.clone()).unwrap_or_default();
+            Curve { name: name.clone(), values: last(values) }
+        });
+        self.done = until;
+        Curves {
+            from,
+            total: self.samples.div_ceil(per_bin),
+            bin,
+            queue: bins(&series.mean_packets[samples.clone()], per_bin, |x| {
+                x.iter().sum::<f64>() / x.len() as f64
+            }),
+            queue_max: bins(&series.packets[samples.clone()], per_bin, |x| {
+                x.iter().copied().max().unwrap_or(0)
+            }),
+            delay: bins(&series.bytes[samples.clone()], per_bin, |x| {
+                x.last().map_or(0.0, |b| *b as f64 * 8.0 / rate)
+            }),
+            throughput: bins(&series.departed_bytes[samples.clone()], per_bin, |x| {
+                x.iter().sum::<u64>() as f64 * 8.0 / bin
+            }),
+            drops: bins(&series.drops[samples.clone()], per_bin, |x| x.iter().sum()),
+            arrivals: bins(&series.arrivals[samples.clone()], per_bin, |x| x.iter().sum()),
+            probes: probes.collect(),
+            windows: progress.cwnd.map_or_else(Vec::new, |trace| self.windows(trace, from, row)),
+            dropped: self.dropped(progress.drops, drops),
+        }
+    }
+
+    /// The last window of each bin from `from` on, for the first flows of the trace.
+    fn windows(&mut self, trace: &CwndColumns, from: usize, row: impl Fn(u32) -> u32) -> Vec<Curve> {
+        let rows = trace.time_ns.iter().zip(&trace.flow).zip(&trace.cwnd);
+        for ((time, flow), cwnd) in rows.skip(self.changes) {
+            let flow = row(*flow);
+            let place = match self.windows.iter().position(|(known, _)| *known == flow) {
+                Some(place) => place,
+                None if self.windows.len() < WINDOWS => {
+                    self.windows.push((flow, None));
+                    self.windows.len() - 1
+                }
+                None => continue,
+            };
+            self.later.push(((*time as f64 * 1e-9 / self.bin) as usize, place, *cwnd));
+        }
+        self.changes = trace.time_ns.len();
+        let mut values = vec![vec![None; self.done - from]; self.windows.len()];
+        let done = self.done;
+        self.later.retain(|(at, place, cwnd)| {
+            if *at < done {
+                values[*place][*at - from] = Some(*cwnd);
+            }
+            *at >= done
+        });
+        let mut curves = Vec::new();
+        for ((flow, held), mut values) in self.windows.iter_mut().zip(values) {
+            values.iter_mut().for_each(|value| {
+                *held = value.or(*held);
+                *value = *held;
+            });
+            curves.push((*flow, values));
+        }
+        curves.sort_by_key(|(flow, _)| *flow);
+        curves.into_iter().map(|(flow, values)| Curve { name: format!("flow {flow}"), values }).collect()
+    }
+
+    /// Some of the drops that have not been returned yet, evenly chosen.
+    fn dropped(&mut self, trace: &DropColumns, most: usize) -> Vec<(f64, u8)> {
+        let every = (trace.time_ns.len() - self.drops).div_ceil(most).max(1);
+        let rows = trace.time_ns.iter().zip(&trace.cause).skip(self.drops).step_by(every);
+        self.drops = trace.time_ns.len();
+        rows.map(|(time, cause)| (*time as f64 * 1e-9, *cause)).collect()
+    }
+}
+
+fn bins<T, U>(values: &[T], per_bin: usize, of: impl Fn(&[T]) -> U) -> Vec<U> {
+    values.chunks(per_bin).map(of).collect()
 }
 
 /// Points of the distribution function, at the upper ends of the buckets.
@@ -137,12 +243,6 @@ fn distribution(edges: &[u64], counts: &[u64]) -> Vec<[f64; 2]> {
         [below as f64 / total as f64, *edge as f64 * 1e-9]
     });
     points.collect()
-}
-
-fn dropped(record: &Record) -> Vec<(f64, u8)> {
-    let every = record.drops.time_ns.len().div_ceil(DROPS).max(1);
-    let rows = record.drops.time_ns.iter().zip(&record.drops.cause).step_by(every);
-    rows.map(|(time, cause)| (*time as f64 * 1e-9, *cause)).collect()
 }
 
 impl Flows {

@@ -10,6 +10,7 @@ use pyo3::{
     exceptions::{PyMemoryError, PyRuntimeError, PyValueError},
     prelude::*,
 };
+use sojourn_explore::Stream;
 use sojourn_sim::{Control, Plan, PlanError, Record, RunError, Simulation};
 use std::{
     any::Any,
@@ -48,22 +49,35 @@ pub(crate) fn run(
     })
 }
 
-/// Return one run in the form that the live page draws, as JSON. After `timeout` seconds it is cancelled.
-/// `trace_limit`: bytes that its traces may take.
+/// Return one run in the form that the live page draws, as JSON. `part` is called after each slice of the run
+/// with the curves since the last call; an exception of it ends the run. `trace_limit`: bytes that its traces
+/// may take.
 #[pyfunction]
-#[pyo3(signature = (plan_json, seed, timeout = 1e9, trace_limit = None))]
+#[pyo3(signature = (plan_json, seed, part = None, trace_limit = None))]
 pub(crate) fn view(
     py: Python<'_>,
     plan_json: String,
     seed: u64,
-    timeout: f64,
+    part: Option<Py<PyAny>>,
     trace_limit: Option<u64>,
 ) -> PyResult<String> {
-    let plan = parse(&plan_json).map_err(|failure| failure.raise(py))?;
-    let batch = Batch::new(vec![(plan_json, seed)], 1, trace_limit)?;
-    let outcome = py.detach(|| batch.shared.outcome(timeout));
-    let record = outcome.map_err(|failure| failure.raise(py))?;
-    Ok(sojourn_explore::describe(&plan, &record))
+    let job = Job::new(plan_json, seed, trace_limit);
+    let raised = |failure: Failure| Python::attach(|py| failure.raise(py));
+    let stream = || {
+        let plan = parse(&job.plan).map_err(raised)?;
+        let stream = Stream::new(plan, seed, trace_limit);
+        let mut stream = stream.map_err(|error| raised(Failure::Plan(error)))?;
+        while !stream.advance().map_err(|error| raised(Failure::Run(error)))? {
+            if let Some(part) = &part {
+                let curves = stream.part();
+                Python::attach(|py| part.call1(py, (curves,)))?;
+            }
+        }
+        stream.finish().map_err(|error| raised(Failure::Run(error)))
+    };
+    let guarded =
+        || catch_unwind(AssertUnwindSafe(stream)).unwrap_or_else(|panic| Err(raised(failure_of(panic))));
+    if job.calls_python() { guarded() } else { py.detach(guarded) }
 }
 
 /// Runs in native threads: jobs may be added until the batch is dropped.
@@ -281,16 +295,6 @@ impl Shared {
             .wait_timeout_while(self.lock(), limit, is_waiting)
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut state.fresh)
-    }
-
-    /// The outcome of the only job, which is cancelled after `timeout` seconds.
-    fn outcome(&self, timeout: f64) -> Result<Box<Record>, Failure> {
-        loop {
-            match self.take(timeout).pop() {
-                Some((_, outcome)) => return outcome,
-                None => self.cancel(),
-            }
-        }
     }
 
     fn cancel(&self) {

@@ -54,4 +54,4 @@ pub use record::{
     FlowSeriesColumns, Histogram, LossColumns, ObjectColumns, PacketColumns, PageColumns, QueueRecord,
     QueueSeries, Record, Series, SlowPathReason, Window,
 };
-pub use sim::{Control, Simulation};
+pub use sim::{Control, Progress, Running, Simulation};

@@ -13,6 +13,7 @@ mod plans;
 mod properties;
 mod refusals;
 mod shortcuts;
+mod slices;
 mod support;
 mod traces;
 mod web;

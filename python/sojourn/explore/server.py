@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import BoundedSemaphore, Thread
@@ -28,6 +29,8 @@ SILENT_S, LONGEST_S = 30.0, 60.0
 RUNS = os.cpu_count() or 1
 #: Seeds are whole numbers below this.
 SEEDS = 2**32
+#: Seconds between two parts of a run that is streamed: a picture each.
+PAUSE = 0.025
 
 
 class Server:
@@ -88,6 +91,10 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "sojourn"
     sys_version = ""
     timeout = SILENT_S
+    #: Parts of a run that is streamed and wait to be sent.
+    _parts: list[str]
+    #: When the last ones were sent; 0: none were.
+    _sent: float
 
     def do_GET(self) -> None:
         """Answer with the page."""
@@ -99,7 +106,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.NOT_FOUND, "no such page")
 
     def do_POST(self) -> None:
-        """Simulate the plan in the body, `{"plan": ..., "seed": ...}`; answer with the view."""
+        """Simulate the plan in the body, `{"plan": ..., "seed": ..., "stream": ...}`.
+
+        The answer is the view. With `stream`, the parts of the run precede it, one line each.
+        """
         if self._refused():
             return
         if self.path != f"/{self.server.token}/view":
@@ -112,9 +122,55 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has at most {MOST} bytes")
             return
         body = self.rfile.read(int(length))
+        self._parts, self._sent = [], 0.0
         with self.server.runs:
-            answer = _view(body)
-        self._answer(HTTPStatus.OK, "application/json", answer.encode())
+            answer = self._view(body)
+        if self._sent:
+            self.wfile.write(answer.encode())
+        else:
+            self._answer(HTTPStatus.OK, "application/json", answer.encode())
+
+    def _view(self, request: bytes) -> str:
+        """Return the view that a request asks for, as JSON; an error is an answer, as in the page's module."""
+        deadline = time.monotonic() + LONGEST_S
+        streams = False
+
+        def part(text: str) -> None:
+            if time.monotonic() > deadline:
+                raise _core.Cancelled
+            if streams:
+                self._send(text)
+
+        try:
+            wanted = json.loads(request)
+            plan, seed = wanted["plan"], wanted["seed"]
+            if type(seed) is not int or not 0 <= seed < SEEDS or not isinstance(plan, dict):
+                raise ValueError("a plan is an object, a seed a whole number below 2^32")
+            streams = wanted.get("stream") is True
+            text = json.dumps(plan)
+            limit = run_limit(RUNS)
+            if (error := refusal(text, limit)) is not None:
+                raise error
+            return _core.view(text, seed, part, trace_limit(limit))
+        except _core.Cancelled:
+            reason = f"the simulation takes longer than {LONGEST_S:g} s"
+        except (_core.AlgorithmError, ValueError, MemoryError, RuntimeError) as error:  # RecursionError, too
+            reason = str(error)
+        except (ArithmeticError, LookupError, TypeError, AttributeError) as error:
+            reason = f"the request is not of the form {{plan, seed}}: {type(error).__name__}: {error}"
+        return json.dumps({"error": reason})
+
+    def _send(self, part: str) -> None:
+        """Send a part of a run, unless the last one was sent just before: then it follows with the next."""
+        self._parts.append(part)
+        now = time.monotonic()
+        if now - self._sent < PAUSE:
+            return
+        if not self._sent:
+            self._head(HTTPStatus.OK, "application/x-ndjson", None)
+        self._sent = now
+        self.wfile.write("".join(f"{one}\n" for one in self._parts).encode())
+        self._parts.clear()
 
     def _refused(self) -> bool:
         """Refuse a request of another page, or under another name of this host (DNS rebinding)."""
@@ -133,36 +189,20 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(status, "text/plain; charset=utf-8", why.encode())
 
     def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self._head(status, kind, len(body))
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _head(self, status: HTTPStatus, kind: str, length: int | None) -> None:
+        """Begin an answer; without a length it ends with the connection."""
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        if length is not None:
+            self.send_header("Content-Length", str(length))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
-
-
-def _view(request: bytes) -> str:
-    """Return the view that a request asks for, as JSON; an error is an answer, as in the page's module."""
-    try:
-        wanted = json.loads(request)
-        plan, seed = wanted["plan"], wanted["seed"]
-        if type(seed) is not int or not 0 <= seed < SEEDS or not isinstance(plan, dict):
-            raise ValueError("a plan is an object, a seed a whole number below 2^32")
-        text = json.dumps(plan)
-        limit = run_limit(RUNS)
-        if (error := refusal(text, limit)) is not None:
-            raise error
-        return _core.view(text, seed, LONGEST_S, trace_limit(limit))
-    except _core.Cancelled:
-        reason = f"the simulation takes longer than {LONGEST_S:g} s"
-    except (_core.AlgorithmError, ValueError, MemoryError, RuntimeError) as error:  # RecursionError, too
-        reason = str(error)
-    except (ArithmeticError, LookupError, TypeError, AttributeError) as error:
-        reason = f"the request is not of the form {{plan, seed}}: {type(error).__name__}: {error}"
-    return json.dumps({"error": reason})

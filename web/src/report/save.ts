@@ -1,6 +1,6 @@
 // Files from figures and tables: SVG, PNG, CSV, LaTeX.
 
-import { download } from "../charts";
+import { download } from "../download";
 import { button, made, variable } from "./controls";
 
 export interface Drawn {

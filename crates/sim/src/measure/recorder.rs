@@ -287,6 +287,11 @@ impl Recorder {
         self.queues.len() == 1
     }
 
+    /// The samples of a queue so far, if they are part of the record.
+    pub(crate) fn series(&self, queue: usize) -> Option<&QueueSeries> {
+        self.keeps_samples.then(|| &self.queues[queue].series)
+    }
+
     /// The number of samples.
     pub(crate) fn samples(&self) -> u64 {
         self.queues.first().map_or(0, |queue| queue.series.packets.len() as u64)

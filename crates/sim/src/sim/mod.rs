@@ -49,7 +49,7 @@ use crate::{
     measure::{self, RunResult, Traces},
     path::{Layout, Network, eligibility},
     plan::{Plan, validate},
-    record::{FastPath, FlowSeriesColumns, Record},
+    record::{CwndColumns, DropColumns, FastPath, FlowSeriesColumns, QueueSeries, Record},
 };
 use clock::Clock;
 use fast_path::FastLoop;
@@ -84,6 +84,23 @@ pub struct Simulation {
     fast_path: FastPath,
     /// The longest time after the window in which its transfers may finish.
     drain: Span,
+}
+
+/// A run that has started. It may be simulated in slices, between which one sees what it has recorded so far.
+pub struct Running {
+    simulation: Simulation,
+    events: EventLoop,
+}
+
+/// What a run has recorded so far at its measured queue.
+pub struct Progress<'a> {
+    /// Samples, if they are recorded.
+    pub series: Option<&'a QueueSeries>,
+    /// Drops, if they are recorded.
+    pub drops: &'a DropColumns,
+    /// Changes of congestion windows, if they are recorded. They may be ahead of virtual time. The column
+    /// `flow` has numbers of connections: see [`Running::row`].
+    pub cwnd: Option<&'a CwndColumns>,
 }
 
 /// What a packet may touch between two events. Each part also has what is recorded about it.
@@ -131,10 +148,20 @@ impl Simulation {
     /// # Errors
     /// [`RunError::Cancelled`] if `control` says so, [`RunError::Memory`] if the traces need more than there
     /// is or than `control` allows, [`RunError::Conservation`] if packets are not conserved.
-    pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
+    pub fn run(self, control: &Control) -> Result<Record, RunError> {
+        self.start().finish(control)
+    }
+
+    /// Start the run, to simulate it in slices.
+    pub fn start(mut self) -> Running {
+        let events = EventLoop::new(self.fast_path, &mut self.state);
+        Running { simulation: self, events }
+    }
+
+    /// Run what is left, with the loop of the events before; the record.
+    fn finish(mut self, mut events: EventLoop, control: &Control) -> Result<Record, RunError> {
         let end = self.state.clock.end;
-        let mut events = EventLoop::new(self.fast_path, &mut self.state);
-        let mut over = events.run(&mut self.state, &mut self.web, control, |_, _| false)?;
+        let mut over = events.run(&mut self.state, &mut self.web, control, u64::MAX, |_, _| false)?;
         self.state.queues.close_window(end);
         let flows = self.state.queues.end_flows(&self.state.hosts, end);
         if let Some(error) = flows.as_ref().and_then(|flows| flows.error.clone()) {
@@ -149,7 +176,7 @@ impl Simulation {
             self.state.queues.stop_recording();
             self.state.clock.extend(end + self.drain);
             let (mut transfers, mut pages) = (0, 0);
-            over = events.run(&mut self.state, &mut self.web, control, |hosts, web| {
+            over = events.run(&mut self.state, &mut self.web, control, u64::MAX, |hosts, web| {
                 let (objects, columns) = (&hosts.objects, &web.columns);
                 skip_finished(&mut transfers, &objects.start_ns, &objects.end_ns, end)
                     && skip_finished(&mut pages, &columns.start_ns, &columns.end_ns, end)
@@ -193,6 +220,47 @@ impl Simulation {
     }
 }
 
+impl Running {
+    /// Simulate about `events` more events; whether the window is over. Slices consist of whole batches of
+    /// events, so the record is that of [`Simulation::run`].
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub fn advance(&mut self, events: u64, control: &Control) -> Result<bool, RunError> {
+        let Simulation { state, web, .. } = &mut self.simulation;
+        let until = self.events.handled.saturating_add(events);
+        Ok(self.events.run(state, web, control, until, |_, _| false)? >= state.clock.end)
+    }
+
+    /// Simulate what is left.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub fn finish(self, control: &Control) -> Result<Record, RunError> {
+        self.simulation.finish(self.events, control)
+    }
+
+    /// What has been recorded so far.
+    pub fn progress(&self) -> Progress<'_> {
+        let State { queues, hosts, .. } = &self.simulation.state;
+        let QueueLog { measured, recorder, losses, .. } = &queues.log;
+        let series = recorder.series(*measured as usize);
+        Progress { series, drops: &losses.columns, cwnd: hosts.cwnd.as_ref() }
+    }
+
+    /// The row of [`crate::FlowColumns`] that a connection belongs to.
+    pub fn row(&self, connection: u32) -> u32 {
+        let Hosts { flows, groups, index, .. } = &self.simulation.state.hosts;
+        index.of(connection, &groups[flows[connection as usize].group as usize])
+    }
+
+    /// The integral of the measured link's rate over the window, bits.
+    pub fn capacity_bits(&mut self) -> f64 {
+        let State { clock, network, queues, .. } = &mut self.simulation.state;
+        network.kinds[queues.measured().kind as usize].bits(clock.window.start, clock.window.end)
+    }
+}
+
 /// The loop over the events of a run.
 struct EventLoop {
     fast: Option<FastLoop>,
@@ -210,19 +278,20 @@ impl EventLoop {
         EventLoop { fast, handled: 0, until_adapted: EVENTS_PER_BATCH }
     }
 
-    /// Handle events before the end, or until `is_over`, which is evaluated after each batch; returns the
-    /// time reached.
+    /// Handle events before the end, at least until there were `until` of them, or until `is_over`; both are
+    /// evaluated after each batch. Returns the time reached.
     fn run(
         &mut self,
         state: &mut State,
         web: &mut WebSessions,
         control: &Control,
+        until: u64,
         mut is_over: impl FnMut(&Hosts, &WebSessions) -> bool,
     ) -> Result<Time, RunError> {
         let measured = state.queues.log.measured;
         loop {
             let now = state.clock.peek(measured).time();
-            if now >= state.clock.end || is_over(&state.hosts, web) {
+            if now >= state.clock.end || self.handled >= until || is_over(&state.hosts, web) {
                 return Ok(now.min(state.clock.end));
             }
             control.now_ns.store(now.min(state.clock.window.end).0, Ordering::Relaxed);
