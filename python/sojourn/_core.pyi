@@ -322,6 +322,14 @@ def view(
     the run. `trace_limit`: bytes that its traces may take.
     """
 
+def packets(
+    plan_json: str, seed: int, from_ns: int, most: int, slice: Callable[[], object] | None = None
+) -> str:
+    """Return the packets at the measured queue of a run from `from_ns` on, about `most` events, as JSON.
+
+    `slice` is called after each slice of the run; an exception of it ends the run.
+    """
+
 @final
 class Batch:
     """Runs in native threads: jobs may be added until the batch is dropped."""

@@ -109,7 +109,12 @@ SERVER_BUGS: dict[str, tuple[object, str, object, str]] = {
     "any host or origin": (server._Handler, "_refused", lambda _: False, "another (address|origin)"),
     "a body of any size": (server, "MOST", 10**30, "bytes were read|MemoryError|OverflowError"),
     "a silent client": (server._Handler, "timeout", None, "silent forever"),
-    "a view that fails": (server, "_view", json.loads, "JSONDecodeError|AttributeError"),
+    "a view that fails": (
+        server._Handler,
+        "_view",
+        lambda _, request: json.loads(request),
+        "JSONDecodeError|AttributeError",
+    ),
     "errors that repeat": (
         server._Handler,
         "send_error",

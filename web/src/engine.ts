@@ -1,6 +1,6 @@
 // The two engines behind one interface: the module in the page, and the local server.
 
-import type { Curves, Data, Plan, View } from "./types";
+import type { Curves, Data, Plan, Scene, View } from "./types";
 
 export interface Engine {
   readonly name: string;
@@ -8,9 +8,13 @@ export interface Engine {
   readonly width: number;
   /** Simulate a run; `part` gets its curves while it takes place. An aborted run is rejected. */
   view(plan: Plan, seed: number, signal: AbortSignal, part?: (curves: Curves) => void): Promise<View>;
+  /** The packets at the measured queue of a run from `from` ns on: about `most` events. */
+  packets(plan: Plan, seed: number, from: number, most: number): Promise<Scene>;
 }
 
 export class SimulationError extends Error {}
+
+const LOST = "the local server does not answer; is `sojourn explore` still running?";
 
 /** Return the engine of the page; null if it has recorded runs only. */
 export async function start(data: Data): Promise<Engine | null> {
@@ -23,20 +27,31 @@ class Local implements Engine {
   readonly width = 2;
 
   async view(plan: Plan, seed: number, signal: AbortSignal, part?: (curves: Curves) => void): Promise<View> {
+    for await (const found of this.ask({ plan, seed, stream: part !== undefined }, signal)) {
+      if (found.digest !== undefined) return found;
+      part?.(found);
+    }
+    throw new SimulationError(LOST);
+  }
+
+  async packets(plan: Plan, seed: number, from: number, most: number): Promise<Scene> {
+    for await (const found of this.ask({ plan, seed, from, most })) return found;
+    throw new SimulationError(LOST);
+  }
+
+  /** The lines of the server's answer. */
+  private async *ask(wanted: object, signal?: AbortSignal): AsyncGenerator<any> {
     const url = new URL("view", location.href.split(/[?#]/)[0]);
-    const body = JSON.stringify({ plan, seed, stream: part !== undefined });
-    const lost = (): never => {
-      throw new SimulationError("the local server does not answer; is `sojourn explore` still running?");
-    };
-    const answer = await fetch(url, { method: "POST", body, signal }).catch(lost);
+    const request = { method: "POST", body: JSON.stringify(wanted), signal: signal ?? null };
+    const answer = await fetch(url, request).catch(() => {
+      throw new SimulationError(LOST);
+    });
     if (!answer.ok) throw new SimulationError(await answer.text());
     for await (const line of lines(answer.body!)) {
       const found = JSON.parse(line);
       if (found.error !== undefined) throw new SimulationError(found.error);
-      if (found.digest !== undefined) return found;
-      part?.(found);
+      yield found;
     }
-    return lost();
   }
 }
 
@@ -76,25 +91,34 @@ class Module implements Engine {
   }
 
   async view(plan: Plan, seed: number, signal: AbortSignal, part?: (curves: Curves) => void): Promise<View> {
+    return (await this.run({ plan, seed, streamed: part !== undefined }, signal, part)) as View;
+  }
+
+  async packets(plan: Plan, seed: number, from: number, most: number): Promise<Scene> {
+    return (await this.run({ plan, seed, from, most })) as Scene;
+  }
+
+  /** Give a worker something to do. */
+  private async run(wanted: object, signal?: AbortSignal, part?: (curves: Curves) => void): Promise<unknown> {
     while (this.idle.length === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
     const worker = this.idle.pop()!;
     const job = ++this.jobs;
     const cancel = (): void => worker.postMessage({ cancel: job });
     try {
-      signal.throwIfAborted();
-      signal.addEventListener("abort", cancel);
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", cancel);
       return await new Promise((resolve, reject) => {
         worker.onmessage = ({ data }) => {
           if (data.part) part?.(data.part);
           else if (data.cancelled) reject(new SimulationError("cancelled"));
-          else if (data.view.error !== undefined) reject(new SimulationError(data.view.error));
-          else resolve(data.view);
+          else if (data.answer.error !== undefined) reject(new SimulationError(data.answer.error));
+          else resolve(data.answer);
         };
         worker.onerror = (event) => reject(new SimulationError(`the simulator stopped: ${event.message}`));
-        worker.postMessage({ job, plan, seed, streamed: part !== undefined });
+        worker.postMessage({ job, ...wanted });
       });
     } finally {
-      signal.removeEventListener("abort", cancel);
+      signal?.removeEventListener("abort", cancel);
       this.idle.push(worker);
       this.waiting.shift()?.();
     }

@@ -6,6 +6,7 @@ import { download } from "./download";
 import { start, type Engine } from "./engine";
 import { button, element, Form } from "./form";
 import { sentence, table } from "./numbers";
+import { Packets } from "./packets";
 import { planOf, rateOf } from "./plan";
 import { Runs, SEEDS } from "./runs";
 import { command, python, scenarioFile } from "./scenario";
@@ -162,6 +163,7 @@ async function main(): Promise<void> {
     document.body.dataset["seeds"] = String(views[0]?.length ?? 0);
   };
   setWarmup(Number(data.plan["warmup"]) * 1e-9);
+  const packets = engine && new Packets(at("packets"), data, engine, state);
   const form = new Form(at("form"), data, (next, final) => change(next, final, false));
   const change = (next: State, final: boolean, anew: boolean): void => {
     const added = next.specs.length !== state.specs.length || final || anew;
@@ -171,10 +173,14 @@ async function main(): Promise<void> {
     history.replaceState(null, "", toAddress(data, state));
     clearTimeout(timer);
     if (!runs) return;
-    if (final) void runs.start(state, SEEDS);
+    const rest = (): void => {
+      void runs.start(state, SEEDS);
+      packets!.show(state);
+    };
+    if (final) rest();
     else {
       void runs.start(state, 1);
-      timer = window.setTimeout(() => void runs.start(state, SEEDS), 400);
+      timer = window.setTimeout(rest, 400);
     }
     document.body.dataset["pending"] = String(runs.pending);
     document.body.dataset["seeds"] = "0";

@@ -107,6 +107,34 @@ export interface View extends Curves {
   summary: Record<string, number | null>;
 }
 
+/** A packet at the queue: `crates/explore/src/packets.rs`. */
+export interface Flying {
+  arrival: number;
+  flow: number;
+  bytes: number;
+  ce: boolean;
+}
+
+/** 0: enqueued, 1: dequeued, 2: dropped, 3: marked. */
+export interface PacketEvent extends Flying {
+  time: number;
+  event: number;
+  /** Whether it has not waited. */
+  wasNew: boolean;
+  words: string;
+}
+
+/** Some time at the queue. */
+export interface Scene {
+  from: number;
+  until: number;
+  over: boolean;
+  waiting: Flying[];
+  events: PacketEvent[];
+  /** Number of the traffic of each flow. */
+  flows: Record<number, number>;
+}
+
 export interface State {
   values: Values;
   specs: string[];

@@ -7,6 +7,7 @@ interface Exports {
   advance(): number;
   part(): number;
   finish(): number;
+  packets(seed: number, from: number, most: number): number;
   answer(): number;
 }
 
@@ -18,16 +19,23 @@ let cancelled = 0;
 const channel = new MessageChannel();
 
 self.onmessage = async (event: MessageEvent): Promise<void> => {
-  const { module, cancel, job, plan, seed, streamed } = event.data;
+  const { module, cancel, job, plan, seed, from, most, streamed } = event.data;
   if (module) simulator = (await WebAssembly.instantiate(module as WebAssembly.Module, {})).exports as unknown as Exports;
   else if (cancel !== undefined) cancelled = cancel;
-  else await run(job, plan, seed, streamed);
+  else {
+    request(plan);
+    if (from === undefined) await run(job, seed, streamed);
+    else self.postMessage({ job, answer: text(simulator.packets(seed, from, most)) });
+  }
 };
 
-async function run(job: number, plan: unknown, seed: number, streamed: boolean): Promise<void> {
+function request(plan: unknown): void {
   const bytes = new TextEncoder().encode(JSON.stringify(plan));
   const place = simulator.request(bytes.length); // may replace the buffer of the memory, as the others may
   new Uint8Array(simulator.memory.buffer, place, bytes.length).set(bytes);
+}
+
+async function run(job: number, seed: number, streamed: boolean): Promise<void> {
   const refused = simulator.begin(seed);
   let last = -Infinity;
   while (!refused && !simulator.advance()) {
@@ -37,7 +45,7 @@ async function run(job: number, plan: unknown, seed: number, streamed: boolean):
     await others();
     if (cancelled === job) break;
   }
-  self.postMessage(cancelled === job ? { job, cancelled: true } : { job, view: text(refused || simulator.finish()) });
+  self.postMessage(cancelled === job ? { job, cancelled: true } : { job, answer: text(refused || simulator.finish()) });
 }
 
 function text(length: number): unknown {

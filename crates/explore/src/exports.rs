@@ -2,7 +2,8 @@
 //! `begin(seed)`; then `advance()` until the run is over, `part()` whenever it wants to draw, and `finish()`.
 //! Functions that return a length have written a text to `answer()`; an error is `{"error": ...}`.
 
-use crate::Stream;
+use crate::{Scenes, Stream};
+use sojourn_aqm::Time;
 use std::cell::RefCell;
 
 thread_local! {
@@ -62,6 +63,23 @@ pub extern "C" fn finish() -> usize {
         Some(Ok(text)) => answered(text),
         Some(Err(why)) => failed(&why.to_string()),
         None => failed("no run has begun"),
+    }
+}
+
+/// Return the length of the packets of a run of the plan from `from` on, ns: at most `most` events.
+#[allow(unsafe_code, unreachable_pub, reason = "exported by its name")]
+#[unsafe(no_mangle)]
+pub extern "C" fn packets(seed: u32, from: f64, most: usize) -> usize {
+    let plan = REQUEST.with_borrow(|bytes| serde_json::from_slice(bytes));
+    let scene = plan.map_err(|why| format!("the plan cannot be read: {why}")).and_then(|plan| {
+        let scenes = Scenes::new(plan, u64::from(seed), Time(from as u64), most);
+        let mut scenes = scenes.map_err(|why| why.to_string())?;
+        while !scenes.advance().map_err(|why| why.to_string())? {}
+        Ok(scenes.finish())
+    });
+    match scene {
+        Ok(text) => answered(text),
+        Err(why) => failed(&why),
     }
 }
 

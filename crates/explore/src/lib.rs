@@ -1,12 +1,17 @@
-//! One run in the form that the live page draws, as JSON: while it is simulated ([`Stream`]), and at its end.
+//! One run in the form that the live page draws, as JSON: while it is simulated ([`Stream`]), at its end, and
+//! packet by packet ([`Scenes`]).
 //!
 //! The page calls it as a WebAssembly module (`exports`), the local server as a function of the native
 //! core. Both return the same bytes, and `digest` covers the whole record, not only what is drawn.
 
+mod decision;
 #[cfg(target_arch = "wasm32")]
 mod exports;
+mod packets;
 mod summary;
 mod view;
+
+pub use packets::Scenes;
 
 use serde::Serialize;
 use sojourn_sim::{Control, Plan, PlanError, Record, RunError, Running, Simulation};

@@ -10,7 +10,8 @@ use pyo3::{
     exceptions::{PyMemoryError, PyRuntimeError, PyValueError},
     prelude::*,
 };
-use sojourn_explore::Stream;
+use sojourn_aqm::Time;
+use sojourn_explore::{Scenes, Stream};
 use sojourn_sim::{Control, Plan, PlanError, Record, RunError, Simulation};
 use std::{
     any::Any,
@@ -61,23 +62,53 @@ pub(crate) fn view(
     part: Option<Py<PyAny>>,
     trace_limit: Option<u64>,
 ) -> PyResult<String> {
-    let job = Job::new(plan_json, seed, trace_limit);
-    let raised = |failure: Failure| Python::attach(|py| failure.raise(py));
-    let stream = || {
-        let plan = parse(&job.plan).map_err(raised)?;
-        let stream = Stream::new(plan, seed, trace_limit);
-        let mut stream = stream.map_err(|error| raised(Failure::Plan(error)))?;
-        while !stream.advance().map_err(|error| raised(Failure::Run(error)))? {
+    in_slices(py, &Job::new(plan_json, seed, trace_limit), |plan| {
+        let mut stream = Stream::new(plan, seed, trace_limit).map_err(Failure::Plan)?;
+        while !stream.advance().map_err(Failure::Run)? {
             if let Some(part) = &part {
                 let curves = stream.part();
-                Python::attach(|py| part.call1(py, (curves,)))?;
+                Python::attach(|py| part.call1(py, (curves,))).map_err(Failure::Raised)?;
             }
         }
-        stream.finish().map_err(|error| raised(Failure::Run(error)))
+        stream.finish().map_err(Failure::Run)
+    })
+}
+
+/// Return the packets at the measured queue of a run from `from_ns` on, about `most` events, as JSON. `slice`
+/// is called after each slice of the run; an exception of it ends the run.
+#[pyfunction]
+#[pyo3(signature = (plan_json, seed, from_ns, most, slice = None))]
+pub(crate) fn packets(
+    py: Python<'_>,
+    plan_json: String,
+    seed: u64,
+    from_ns: u64,
+    most: usize,
+    slice: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    in_slices(py, &Job::new(plan_json, seed, None), |plan| {
+        let mut scenes = Scenes::new(plan, seed, Time(from_ns), most).map_err(Failure::Plan)?;
+        while !scenes.advance().map_err(Failure::Run)? {
+            if let Some(slice) = &slice {
+                Python::attach(|py| slice.call0(py)).map_err(Failure::Raised)?;
+            }
+        }
+        Ok(scenes.finish())
+    })
+}
+
+/// Call `run` with the plan of a job, without the GIL if no algorithm is in Python.
+fn in_slices(
+    py: Python<'_>,
+    job: &Job,
+    run: impl FnOnce(Plan) -> Result<String, Failure> + Send,
+) -> PyResult<String> {
+    let caught = || {
+        catch_unwind(AssertUnwindSafe(|| parse(&job.plan).and_then(run)))
+            .unwrap_or_else(|panic| Err(failure_of(panic)))
     };
-    let guarded =
-        || catch_unwind(AssertUnwindSafe(stream)).unwrap_or_else(|panic| Err(raised(failure_of(panic))));
-    if job.calls_python() { guarded() } else { py.detach(guarded) }
+    let text = if job.calls_python() { caught() } else { py.detach(caught) };
+    text.map_err(|failure| failure.raise(py))
 }
 
 /// Runs in native threads: jobs may be added until the batch is dropped.
@@ -123,6 +154,8 @@ enum Failure {
     Run(RunError),
     Algorithm(Violation),
     Panic(String),
+    /// A function of the caller has raised an exception.
+    Raised(PyErr),
 }
 
 impl Failure {
@@ -134,6 +167,7 @@ impl Failure {
             Failure::Run(error @ RunError::Memory(_)) => PyMemoryError::new_err(error.to_string()),
             Failure::Run(error) => ConservationError::new_err(error.to_string()),
             Failure::Algorithm(violation) => algorithm_error(py, violation),
+            Failure::Raised(error) => error.clone_ref(py),
             Failure::Panic(why) => PyRuntimeError::new_err(format!("the simulator failed: {why}")),
         }
     }

@@ -49,6 +49,7 @@ mod traffic;
 
 pub use error::{PlanError, RunError};
 pub use plan::Plan;
+pub use queue::States;
 pub use record::{
     ClassColumns, CwndColumns, DelayColumns, DeliveryColumns, DropColumns, Export, FastPath, FlowColumns,
     FlowSeriesColumns, Histogram, LossColumns, ObjectColumns, PacketColumns, PageColumns, QueueRecord,

@@ -29,6 +29,8 @@ SILENT_S, LONGEST_S = 30.0, 60.0
 RUNS = os.cpu_count() or 1
 #: Seeds are whole numbers below this.
 SEEDS = 2**32
+#: Events of an answer about packets, at most.
+EVENTS = 20_000
 #: Seconds between two parts of a run that is streamed: a picture each.
 PAUSE = 0.025
 
@@ -108,7 +110,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Simulate the plan in the body, `{"plan": ..., "seed": ..., "stream": ...}`.
 
-        The answer is the view. With `stream`, the parts of the run precede it, one line each.
+        The answer is the view. With `stream`, the parts of the run precede it, one line each. With `from`
+        (ns) and `most` the answer is the packets from this time on, about `most` events.
         """
         if self._refused():
             return
@@ -131,11 +134,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, "application/json", answer.encode())
 
     def _view(self, request: bytes) -> str:
-        """Return the view that a request asks for, as JSON; an error is an answer, as in the page's module."""
+        """Return what a request asks for, as JSON; an error is an answer, as in the page's module."""
         deadline = time.monotonic() + LONGEST_S
         streams = False
 
-        def part(text: str) -> None:
+        def part(text: str = "") -> None:
             if time.monotonic() > deadline:
                 raise _core.Cancelled
             if streams:
@@ -147,10 +150,15 @@ class _Handler(BaseHTTPRequestHandler):
             if type(seed) is not int or not 0 <= seed < SEEDS or not isinstance(plan, dict):
                 raise ValueError("a plan is an object, a seed a whole number below 2^32")
             streams = wanted.get("stream") is True
+            start, most = wanted.get("from"), wanted.get("most", 0)
+            if type(start) not in (int, type(None)) or type(most) is not int or not 0 <= most <= EVENTS:
+                raise ValueError(f"`from` is a time in ns, `most` at most {EVENTS}")
             text = json.dumps(plan)
             limit = run_limit(RUNS)
             if (error := refusal(text, limit)) is not None:
                 raise error
+            if start is not None:
+                return _core.packets(text, seed, start, most, part)
             return _core.view(text, seed, part, trace_limit(limit))
         except _core.Cancelled:
             reason = f"the simulation takes longer than {LONGEST_S:g} s"

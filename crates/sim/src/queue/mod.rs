@@ -12,6 +12,7 @@ mod stats;
 
 pub(crate) use fifo::FifoRef;
 pub(crate) use observed::Observations;
+pub use observed::States;
 pub(crate) use ops::{QueueOps, Sampled};
 pub use stats::Outcome;
 pub(crate) use stats::{QueueStats, QueuedPacket};

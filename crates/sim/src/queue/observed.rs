@@ -12,6 +12,17 @@ pub(crate) struct Observations {
     pub(crate) packets: Option<PacketColumns>,
     /// Bytes of data that the queue has handed to the transmitter, by the number of the flow.
     pub(crate) carried: Vec<u64>,
+    /// The states of the algorithm, if they are kept.
+    pub(crate) states: Option<States>,
+}
+
+/// The probes of the algorithm after each arrival and departure that was logged.
+#[derive(Clone, Debug, Default)]
+pub struct States {
+    /// Names of the probes.
+    pub names: Vec<String>,
+    /// Values, with the number of rows of the log until then.
+    pub values: Vec<(usize, Vec<f64>)>,
 }
 
 /// What happened to a packet at a queue. The order is that of the codes in records.
@@ -36,7 +47,7 @@ pub(super) struct Observed {
 impl Observed {
     pub(super) fn new(queue: Backend, packets: bool) -> Observed {
         let packets = packets.then(PacketColumns::default);
-        Observed { queue, seen: Observations { packets, carried: Vec::new() } }
+        Observed { queue, seen: Observations { packets, ..Observations::default() } }
     }
 
     #[cold]
@@ -78,6 +89,7 @@ impl Observed {
         if !is_dropped {
             self.seen.log(now, waiting, PacketEvent::Enqueue, None, arrival, packet);
         }
+        self.note_state();
         just_waits
     }
 
@@ -92,7 +104,27 @@ impl Observed {
             self.seen.log(now, waiting, PacketEvent::Dequeue, None, taken.number, &taken.packet);
             self.seen.carry(&taken.packet);
         }
+        self.note_state();
         slot
+    }
+
+    fn note_state(&mut self) {
+        let Observations { packets: Some(packets), states: Some(states), .. } = &mut self.seen else {
+            return;
+        };
+        let rows = packets.time_ns.len();
+        if states.values.last().map_or(0, |(until, _)| *until) == rows {
+            return; // nothing happened: the queue was empty
+        }
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        self.queue.probe(&mut |name, value| {
+            if states.names.is_empty() {
+                names.push(name.to_owned());
+            }
+            values.push(value);
+        });
+        states.names.append(&mut names);
+        states.values.push((rows, values));
     }
 }
 

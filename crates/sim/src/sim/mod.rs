@@ -49,7 +49,8 @@ use crate::{
     measure::{self, RunResult, Traces},
     path::{Layout, Network, eligibility},
     plan::{Plan, validate},
-    record::{CwndColumns, DropColumns, FastPath, FlowSeriesColumns, QueueSeries, Record},
+    queue::{Observations, States},
+    record::{CwndColumns, DropColumns, FastPath, FlowSeriesColumns, PacketColumns, QueueSeries, Record},
 };
 use clock::Clock;
 use fast_path::FastLoop;
@@ -246,6 +247,42 @@ impl Running {
         let QueueLog { measured, recorder, losses, .. } = &queues.log;
         let series = recorder.series(*measured as usize);
         Progress { series, drops: &losses.columns, cwnd: hosts.cwnd.as_ref() }
+    }
+
+    /// Keep the states of the measured queue's algorithm beside the log of its packets.
+    pub fn keep_states(&mut self) {
+        if let Some(seen) = self.observations() {
+            seen.states = Some(States::default());
+        }
+    }
+
+    /// The log of packets since the last call, if the plan records it, and the states kept beside it. The
+    /// columns `flow` have numbers of connections.
+    pub fn take_packets(&mut self) -> (PacketColumns, States) {
+        let Some(seen) = self.observations() else { return Default::default() };
+        let packets = seen.packets.as_mut().map(std::mem::take);
+        let kept = States {
+            names: seen.states.as_ref().map_or_else(Vec::new, |one| one.names.clone()),
+            values: Vec::new(),
+        };
+        let states = seen.states.as_mut().map(|states| std::mem::replace(states, kept));
+        (packets.unwrap_or_default(), states.unwrap_or_default())
+    }
+
+    fn observations(&mut self) -> Option<&mut Observations> {
+        let Queues { ports, log } = &mut self.simulation.state.queues;
+        ports[log.measured as usize].observations()
+    }
+
+    /// The spec of the measured queue's algorithm.
+    pub fn spec(&self) -> &str {
+        &self.simulation.state.queues.measured().spec
+    }
+
+    /// The number of the traffic in the plan that a connection belongs to.
+    pub fn traffic(&self, connection: u32) -> u32 {
+        let Hosts { flows, groups, .. } = &self.simulation.state.hosts;
+        groups[flows[connection as usize].group as usize].traffic
     }
 
     /// The row of [`crate::FlowColumns`] that a connection belongs to.
