@@ -1,9 +1,4 @@
-"""Packets one by one: the scene is that of the run, and the words have its numbers.
-
-Seen to fail on these mutants: the state after a decision instead of that before; the time above the target
-without the interval; a scene that begins with an empty queue; a scene that ends within an instant; a step that
-does nothing; an animation although the system asks for none.
-"""
+"""Packets one by one: the scene is that of the run, and the words have its numbers."""
 
 from __future__ import annotations
 
