@@ -13,8 +13,9 @@ import pytest
 
 import sojourn
 from sojourn.errors import InputError
-from sojourn.metrics.diagnostics import sentence
+from sojourn.metrics.diagnostics import sentence, shifts_of
 from sojourn.results import Results
+from sojourn.runner import archive
 from sojourn.spec.scenario import Scenario
 from sojourn.stats.warmup import DECAYS, INCONCLUSIVE, NOT_SETTLED, SETTLED, Shifts, mser, settling, shifts
 from sojourn.study.axes import Axis
@@ -48,6 +49,17 @@ def test_mser_is_the_smallest_squared_error_of_the_mean_of_the_rest() -> None:
     means = values.reshape(40, 5).mean(axis=1)
     errors = [means[d:].var() / len(means[d:]) for d in range(39)]
     assert mser(values) == 5 * int(np.argmin(errors))
+
+
+def test_the_check_reads_only_what_it_needs_of_a_stored_run(
+    small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A study reads all its runs. Mutant seen to fail: the counters of the queues are read."""
+    fresh = sojourn.run(small, ["red"], seeds=1, out=tmp_path).outcomes[0].record
+    monkeypatch.delattr(archive, "unpack")
+    monkeypatch.delattr(archive, "unpack_queues")
+    stored = Results.open(tmp_path).outcomes[0].record
+    assert shifts_of(stored) == shifts_of(fresh) is not None
 
 
 def test_a_decay_is_found_and_noise_is_not() -> None:

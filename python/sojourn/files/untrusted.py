@@ -66,8 +66,13 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
     InputError
         Also if it is not UTF-8.
     """
+    return text_of(read_bytes(path, most), path)
+
+
+def text_of(content: bytes, path: str | os.PathLike[str]) -> str:
+    """Return the text of a file from its content; `path` is for the error if it is not UTF-8."""
     try:
-        return read_bytes(path, most).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(os.fspath(path), f"is not UTF-8 text (byte {error.start})") from None
 

@@ -100,6 +100,14 @@ def unpack_queues(row: pl.DataFrame, name: str = "queues") -> list[dict[str, Any
     ]
 
 
+def unpack_parts(row: pl.DataFrame) -> tuple[bytes, int]:
+    """Return the mean of the measured queue in equal parts of a run, and their length in ns; 0: none."""
+    queues = row["queues"][0].struct.unnest()
+    if "part_packets" not in queues.columns:
+        return b"", 0
+    return _bytes(queues["part_packets"][0]), queues["part_ns"][0]
+
+
 def _bytes(values: pl.Series) -> bytes:
     return values.to_numpy().tobytes()
 

@@ -276,8 +276,12 @@ class Record:
 
         Recorded without samples, too; empty in records of versions that did not have it.
         """
-        queue = self.data["queues"][0]
-        return array(queue.get("part_packets", b""), "d"), queue.get("part_ns", 0) / 1e9
+        try:  # of a stored record, without its other counters
+            packets, nanoseconds = self.data["parts"]
+        except KeyError:
+            queue = self.data["queues"][0]
+            packets, nanoseconds = queue.get("part_packets", b""), queue.get("part_ns", 0)
+        return array(packets, "d"), nanoseconds / 1e9
 
     def series(self, queue: str | None = None) -> pl.DataFrame:
         """Return the samples of `queue` (the measured one if None), probes included.

@@ -22,7 +22,15 @@ from sojourn import files
 from sojourn.errors import RunFailed, place
 from sojourn.metrics import Metrics
 from sojourn.record import TYPES, Record, array
-from sojourn.record.columns import PARTS, RECORD_COLUMNS, TRACE_TABLES, series_data, unpack, unpack_queues
+from sojourn.record.columns import (
+    PARTS,
+    RECORD_COLUMNS,
+    TRACE_TABLES,
+    series_data,
+    unpack,
+    unpack_parts,
+    unpack_queues,
+)
 from sojourn.runner.identity import row_hash
 from sojourn.runner.run_index import RunIndex
 from sojourn.runner.sealed import Damaged, table, verify
@@ -227,6 +235,16 @@ class Archive:
         with _fitting(self.path(run_id)):
             return unpack_queues(self.row(run_id))
 
+    def window(self, run_id: str) -> tuple[int, ...]:
+        """Return begin and end of the measured window of a finished run in ns."""
+        with _fitting(self.path(run_id)):
+            return tuple(self.row(run_id)["window"][0].to_list())
+
+    def parts(self, run_id: str) -> tuple[bytes, int]:
+        """Return what `Record.parts` needs, without the other counters of the queues."""
+        with _fitting(self.path(run_id)):
+            return unpack_parts(self.row(run_id))
+
     def series(self, run_id: str, queues: list[str]) -> dict[str, Any]:
         """Return the samples over time of a finished run, in the core's form."""
         with _fitting(self.trace_path(run_id)):
@@ -319,8 +337,9 @@ class _LazyData(dict[str, Any]):
         self._run_id = run_id
 
     def __missing__(self, key: str) -> Any:
-        if key == "queues":  # all that the check of the warm-up needs
-            self[key] = self._archive.queues(self._run_id)
+        # A study checks the warm-up of every run, which needs parts and window only.
+        if key in ("queues", "window", "parts"):
+            self[key] = getattr(self._archive, key)(self._run_id)
         elif key in RECORD_COLUMNS:
             missing: dict[str, Any] = {"hosts": {}, "exports": {}, "lateness": None, "phases": []}
             missing |= {name: dict.fromkeys(TYPES[name], b"") for name in PARTS}

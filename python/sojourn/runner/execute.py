@@ -23,6 +23,7 @@ from sojourn.record import Record
 from sojourn.runner.archive import Stored
 from sojourn.runner.check import check
 from sojourn.runner.code import keep
+from sojourn.runner.data import keep_data
 from sojourn.runner.leases import LOOK_S, Lease, Leases, State
 from sojourn.runner.point import Point
 from sojourn.runner.store import Finished, Store
@@ -107,6 +108,7 @@ def execute(
     check(wanted)
     if store is not None:
         keep(store.directory, wanted)
+        keep_data(store.directory, wanted)
     missing: dict[str, list[Point]] = {}  # equal plans of several scenarios are one run
     for point in wanted:
         outcome = _recall(point, store, reduce) if store is not None else None

@@ -209,7 +209,15 @@ CODE = (
     ),
     File("code/*/*", "text", "the files of the class: source, local modules, declared data files"),
 )
-COMMON = (RUNS, ROWS, FAILURES, LEASES, SCHEMA_FILE, *CODE)
+DATA = (
+    File(
+        "data/files.json",
+        "JSON",
+        "the data files of the scenario, such as traces of a rate: name there, copy, SHA-256",
+    ),
+    File("data/*", "text", "the copies, which the scenarios of the folder read"),
+)
+COMMON = (RUNS, ROWS, FAILURES, LEASES, SCHEMA_FILE, *CODE, *DATA)
 EXPERIMENT = (
     _text("experiment_id", "experiment of the paper"),
     _text("reading", "how an unclear point of the paper is read; empty: as assumed"),

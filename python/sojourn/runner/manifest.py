@@ -13,6 +13,7 @@ from typing import Any
 from sojourn import _core, files
 from sojourn.errors import InputError, SojournError
 from sojourn.runner.code import code_of
+from sojourn.runner.data import data_of
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
 
@@ -36,6 +37,7 @@ def manifest(
         "core_version": _core.CORE_VERSION,
         "aqms": list(dict.fromkeys(point.spec for point in wanted)),
         "code": code_of(wanted),
+        "data": data_of(wanted),
         "seeds": sorted({point.seed for point in wanted}),
         "world": world,
         "command": command_line(command),

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import InputError
-from sojourn.files.untrusted import MOST_TRACE, read_text, reason
+from sojourn.files.untrusted import reason, text_of
+from sojourn.spec.data_files import content
 from sojourn.spec.schema import Varying
 from sojourn.spec.units import draw, number
 
@@ -40,7 +41,7 @@ def capacity(varying: Varying | None, where: str, key: str) -> dict[str, Any] | 
     path = Path(where).parent / varying.file
     place = f"{where}: {key}.file"
     try:
-        text = read_text(path, MOST_TRACE)
+        text = text_of(content(where, varying.file), path)
     except InputError as error:
         raise InputError(place, f"= {varying.file!r} {error.problem}", error.allowed) from None
     except (OSError, ValueError) as error:

@@ -26,6 +26,8 @@ from sojourn.metrics import metrics_version
 from sojourn.record.columns import RECORD_COLUMNS, trace_frames
 from sojourn.runner.archive import Archive, Stored
 from sojourn.runner.code import code_for, executing, kept
+from sojourn.runner.data import damaged as damaged_data
+from sojourn.runner.data import listed
 from sojourn.runner.identity import ROWS, STATED, identifier, read_rows, row_hash
 from sojourn.runner.manifest import MANIFEST, manifest_of
 from sojourn.runner.point import Point
@@ -210,7 +212,9 @@ def verify(
         hashes.update(_verify_rows(archive, found))
         _verify_traces(archive, found)
         found.unsealed += len(archive.unsealed)
-        found.files += len(archive.files) - len(archive.unsealed)
+        found.files += len(archive.files) - len(archive.unsealed) + len(listed(archive.directory))
+        for where, (stated, digest) in damaged_data(archive.directory).items():
+            found.differences.append(Difference(where, "content", stated, digest))
         for path, reason in archive.damaged.items():
             found.differences.append(Difference(str(path), "content", reason, "-"))
     _verify_tables(folders, found)

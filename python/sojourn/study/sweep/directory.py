@@ -19,6 +19,7 @@ from sojourn.metrics.diagnostics import shifts_of
 from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored, warn_of_changes
+from sojourn.runner.data import data_of
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
@@ -93,6 +94,7 @@ def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         "runs": len(plan.points),
         "command": words,
         "code": code,
+        "data": data_of(plan.points),
     }
     write_manifest(directory, facts)
     page = README.format(

@@ -15,6 +15,7 @@ from sojourn.results import Results
 from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
+from sojourn.runner.data import data_of
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
@@ -40,7 +41,8 @@ def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
 
 
 def _describe(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
-    code = code_of(points(plan.scenario, plan.specs, [plan.seed_from]))
+    some = points(plan.scenario, plan.specs, [plan.seed_from])
+    code = code_of(some)
     require_same(folder, code)
     store = Store(folder, traces=False)
     facts = {
@@ -49,6 +51,7 @@ def _describe(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
         "status": "running",
         "command": command_line(command) if command else "",
         "code": code,
+        "data": data_of(some),
         **plan.facts(),
     }
     if files.exists(folder / MANIFEST) and not _is_same_plan(folder, plan):
