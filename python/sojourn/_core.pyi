@@ -44,6 +44,7 @@ __all__ = [
     "check",
     "run",
     "view",
+    "packets",
     "traced_record",
     "IdleGuard",
     "Batch",

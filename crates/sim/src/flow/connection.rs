@@ -24,6 +24,13 @@ pub(crate) struct FlowRoute {
     pub(crate) route: Route,
 }
 
+/// A packet, and when it reaches its receiver.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrival<'a> {
+    pub(crate) packet: &'a Packet,
+    pub(crate) at: Time,
+}
+
 /// How a packet is acknowledged.
 pub(crate) enum Answer {
     /// Not before another packet arrives or this time is reached.
@@ -80,11 +87,12 @@ impl Connection {
         &mut self,
         group: &Group,
         tcp: &Tcp,
-        (packet, at): (&Packet, Time),
+        arrival: Arrival,
         in_window: bool,
         applications: &mut Applications,
         pool: &mut ReassemblyPool,
     ) -> Answer {
+        let Arrival { packet, at } = arrival;
         if !group.has_applications() {
             match self.receiver.receive_second(packet.number, packet.is_marked() || packet.flag) {
                 Some(true) => return Answer::Plain(self.receiver.next()),
@@ -96,7 +104,7 @@ impl Connection {
                 None => {}
             }
         }
-        let (_, until) = self.receive_and_decide(tcp, (packet, at), in_window, applications, pool);
+        let (_, until) = self.receive_and_decide(tcp, arrival, in_window, applications, pool);
         until.map_or(Answer::Any, Answer::Later)
     }
 
@@ -105,11 +113,12 @@ impl Connection {
     pub(crate) fn receive_and_decide(
         &mut self,
         tcp: &Tcp,
-        (packet, at): (&Packet, Time),
+        arrival: Arrival,
         in_window: bool,
         applications: &mut Applications,
         pool: &mut ReassemblyPool,
     ) -> (Received, Option<Time>) {
+        let Arrival { packet, at } = arrival;
         let o = &tcp.options;
         let turns = self.receiver.changes_dctcp_ce(o, packet.is_marked());
         let was_held = self.receiver.delayed_ack().is_some();

@@ -9,7 +9,7 @@ mod index;
 mod playout;
 
 pub(crate) use application::{Application, Applications, Task, Writer};
-pub(crate) use connection::{Answer, Connection, FlowRoute, Pools};
+pub(crate) use connection::{Answer, Arrival, Connection, FlowRoute, Pools};
 pub(crate) use delivery::{Arrivals, Delivery};
 pub(crate) use group::Group;
 pub(crate) use hosts::Hosts;

@@ -7,7 +7,7 @@
 use super::{Clock, web};
 use crate::{
     engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
-    flow::{Endpoint, Flow, FlowRoute, Hosts, Task, Udp, Writer},
+    flow::{Arrival, Endpoint, Flow, FlowRoute, Hosts, Task, Udp, Writer},
     packet::{Carries, Packet},
     path::{Network, Route},
     plan::{self, validate::MAX_PACKET_BYTES},
@@ -51,7 +51,7 @@ pub(super) fn receive(
         return Reply::Nothing;
     };
     if tcp.options.delayed_ack > Span::ZERO || hosts.applications.task(packet.flow) != Task::Nothing {
-        return receive_and_decide(hosts, &mut clock.calendar, (at, is_ahead), packet, in_window);
+        return receive_and_decide(hosts, &mut clock.calendar, at, is_ahead, packet, in_window);
     }
     let (applications, pool) = (&mut hosts.applications, &mut hosts.pools.receivers);
     connection.receive::<true>(group, tcp, packet, in_window, applications, pool);
@@ -66,7 +66,8 @@ pub(super) fn receive(
 fn receive_and_decide(
     hosts: &mut Hosts,
     calendar: &mut CalendarQueue<Packet>,
-    (at, is_ahead): (Time, bool),
+    at: Time,
+    is_ahead: bool,
     packet: &mut Packet,
     in_window: bool,
 ) -> Reply {
@@ -82,7 +83,8 @@ fn receive_and_decide(
         .answers_twice(tcp, packet)
         .then(|| connection.ack(backward, group.class, tcp, &mut hosts.sacks));
     let (applications, pool) = (&mut hosts.applications, &mut hosts.pools.receivers);
-    let (received, until) = connection.receive_and_decide(tcp, (packet, at), in_window, applications, pool);
+    let arrival = Arrival { packet, at };
+    let (received, until) = connection.receive_and_decide(tcp, arrival, in_window, applications, pool);
     if let Some(time) = until {
         let event = Event::new(time, time - at, EventKind::DelayedAck, number);
         if is_ahead {

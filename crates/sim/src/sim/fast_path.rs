@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     engine::{Event, EventKind, FlowTimer, OLDEST, Service},
-    flow::{Answer, Connection, Endpoint, FlowRoute, Group, Hosts},
+    flow::{Answer, Arrival, Connection, Endpoint, FlowRoute, Group, Hosts},
     packet::{Packet, block_count},
     path::{AckSize, Links, Network, Route},
     plan,
@@ -220,7 +220,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool, const DELAYED: bool>(
         }
         let pool = &mut pools.receivers;
         let plain = if DELAYED && tcp.options.delayed_ack > Span::ZERO {
-            let arrival = (packet, data.arrival);
+            let arrival = Arrival { packet, at: data.arrival };
             match connection.receive_and_delay(group, tcp, arrival, in_window, applications, pool) {
                 Answer::Plain(next) => Some(next),
                 Answer::Any => None,

@@ -229,8 +229,8 @@ impl Running {
     /// As [`Simulation::run`].
     pub fn advance(&mut self, events: u64, control: &Control) -> Result<bool, RunError> {
         let Simulation { state, web, .. } = &mut self.simulation;
-        let until = self.events.handled.saturating_add(events);
-        Ok(self.events.run(state, web, control, until, |_, _| false)? >= state.clock.end)
+        let events = self.events.handled.saturating_add(events);
+        Ok(self.events.run(state, web, control, events, |_, _| false)? >= state.clock.end)
     }
 
     /// Simulate what is left.
@@ -315,20 +315,20 @@ impl EventLoop {
         EventLoop { fast, handled: 0, until_adapted: EVENTS_PER_BATCH }
     }
 
-    /// Handle events before the end, at least until there were `until` of them, or until `is_over`; both are
+    /// Handle events before the end, at least until there were `events` of them, or until `is_over`; both are
     /// evaluated after each batch. Returns the time reached.
     fn run(
         &mut self,
         state: &mut State,
         web: &mut WebSessions,
         control: &Control,
-        until: u64,
+        events: u64,
         mut is_over: impl FnMut(&Hosts, &WebSessions) -> bool,
     ) -> Result<Time, RunError> {
         let measured = state.queues.log.measured;
         loop {
             let now = state.clock.peek(measured).time();
-            if now >= state.clock.end || self.handled >= until || is_over(&state.hosts, web) {
+            if now >= state.clock.end || self.handled >= events || is_over(&state.hosts, web) {
                 return Ok(now.min(state.clock.end));
             }
             control.now_ns.store(now.min(state.clock.window.end).0, Ordering::Relaxed);

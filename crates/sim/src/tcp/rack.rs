@@ -246,14 +246,14 @@ impl Rack {
     /// one, at least a round trip and the reordering window ago.
     pub(crate) fn detect_loss(&mut self, is_recovering: bool, srtt_ns: f64, now: Time) -> Detected {
         let mut detected = Detected { lost: 0, reo_timeout: None };
-        let Some(latest) = self.latest_delivered else { return detected };
+        let Some((sent, sequence)) = self.latest_delivered else { return detected };
         let reo_wnd = if is_recovering || self.sacked_out >= DUP_THRESH {
             Span::ZERO
         } else {
             self.min_rtt.map_or(Span::ZERO, |min_rtt| (min_rtt / 4).min(Span(srtt_ns as u64)))
         };
-        self.detect_first_transmissions(latest, reo_wnd, now, &mut detected);
-        self.detect_retransmissions(latest, reo_wnd, now, &mut detected);
+        self.detect_first_transmissions(sent, sequence, reo_wnd, now, &mut detected);
+        self.detect_retransmissions(sent, sequence, reo_wnd, now, &mut detected);
         detected
     }
 
@@ -261,7 +261,8 @@ impl Rack {
     #[inline]
     fn detect_first_transmissions(
         &mut self,
-        latest: (Time, u32),
+        latest_sent: Time,
+        latest_sequence: u32,
         reo_wnd: Span,
         now: Time,
         detected: &mut Detected,
@@ -271,7 +272,7 @@ impl Rack {
         while sequence < self.packets.nxt {
             let packet = self.packets.get(sequence);
             if packet.flags == 0 {
-                if (packet.sent, sequence) >= latest {
+                if (packet.sent, sequence) >= (latest_sent, latest_sequence) {
                     break;
                 }
                 let timeout = packet.sent + self.rtt + reo_wnd;
@@ -294,7 +295,8 @@ impl Rack {
     #[inline]
     fn detect_retransmissions(
         &mut self,
-        latest: (Time, u32),
+        latest_sent: Time,
+        latest_sequence: u32,
         reo_wnd: Span,
         now: Time,
         detected: &mut Detected,
@@ -307,7 +309,7 @@ impl Rack {
                     || packet.flags & SACKED != 0
                     || packet.flags & (LOST | RETRANSMITTED) == LOST
             };
-            if !is_stale && (sent, sequence) >= latest {
+            if !is_stale && (sent, sequence) >= (latest_sent, latest_sequence) {
                 break;
             }
             let timeout = sent + self.rtt + reo_wnd;
