@@ -48,7 +48,7 @@ def conventions() -> str:
             p["linux"] or p["default"],
             p["doc"],
         ]
-        for a in _core.algorithms()
+        for a in [*_core.algorithms(), *_core.schedulers()]
         for p in a["params"]
         if (p["ns2"], p["linux"]) != (None, None)
     ]
@@ -58,9 +58,7 @@ def conventions() -> str:
         + "\n## TCP\n\n"
         + table(["option", *names, "meaning", "source of the default"], tcp)
         + "\n## Algorithms\n\n"
-        + table(
-            ["algorithm", "parameter", "default", "ns2, ns2-2004", "ns2-2001", "linux", "meaning"], queues
-        )
+        + table(["algorithm", "parameter", "rfc", "ns2, ns2-2004", "ns2-2001", "linux", "meaning"], queues)
         + "\n"
         + (HERE / "parts/conventions-tail.md").read_text(encoding="utf-8")
     )

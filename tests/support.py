@@ -12,6 +12,7 @@ SMALL = """
 name = "small"
 duration = "6s"
 warmup = "2s"
+conventions = "rfc"
 
 [dumbbell]
 rate = "2Mbit/s"

@@ -69,6 +69,7 @@ def scenario(point: Point) -> sojourn.Scenario:
 name = "stability"
 duration = "200s"
 warmup = "100s"
+conventions = "rfc"
 [dumbbell]
 rate = "{RATE:.0f}bit/s"
 delay = "1ms"

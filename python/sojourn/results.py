@@ -112,7 +112,7 @@ class Results:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
         remember(manifest.get("code"))
         changes = warn_of_changes(manifest.get("code"))
-        scenario = load(folder / "scenario.toml")
+        scenario = load(folder / "scenario.toml", is_stored=True)
         archive = Archive(folder)
         outcomes = []
         for run_id in wanted:

@@ -38,6 +38,7 @@ MOST_GROWTH, SLACK = 2.0, 4096
 WORLD = """
 name = "contract"
 duration = "4s"
+conventions = "rfc"
 dumbbell = { rate = "2Mbit/s", delay = "5ms", access = { rate = "10Mbit/s", delays = ["5ms", "20ms"] }, \
 server = { rate = "10Mbit/s", delay = "5ms" } }
 queue = { limit = "30p", ecn = true }

@@ -138,7 +138,7 @@ def test_a_path_in_a_scenario_file_is_relative_to_that_file(mine: Path) -> None:
     assert _core.algorithm("deep/mine.py:Mine")["params"][0]["default"] == "30ms"
     assert sojourn.run(scenario, seeds=1).aqms == ["deep/mine.py:Mine p 0.2"]
     (folder / "s.toml").write_text(SMALL.replace("red min_th 5 max_th 15", "mine.py:Mine q 0.2"))
-    error = r"s.toml:14:1: queue.aqm = .*Mine.q is not a parameter"
+    error = r"s.toml:15:1: queue.aqm = .*Mine.q is not a parameter"
     with permitting(True), pytest.raises(sojourn.InputError, match=error):
         sojourn.load("deep/s.toml")
 

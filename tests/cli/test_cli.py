@@ -202,7 +202,7 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
         (["run", "."], ". cannot be read: is a directory"),
         (
             ["run", "bad.toml"],
-            "bad.toml:7:1: dumbbell.rate = '0Mbit/s' is less than 1 bit/s; allowed: a rate",
+            "bad.toml:8:1: dumbbell.rate = '0Mbit/s' is less than 1 bit/s; allowed: a rate",
         ),
         (["run", "small.toml", "--aqm", "rde"], "is not an algorithm (did you mean red?)"),
         (["run", "small.toml", "--aqm", "red min_th 9 max_th 3"], "red.max_th is not above min_th"),

@@ -92,7 +92,7 @@ def test_the_curve_is_that_of_the_implemented_red():
 
 
 def test_the_curves_are_those_of_the_implemented_rio():
-    where = short(scenario(diffserv.ID), "30s", "10s").with_(conventions="default")
+    where = short(scenario(diffserv.ID), "30s", "10s").with_(conventions="rfc")
     table = record(where, Arm("", where, "rio", diffserv.RIO).spec).series()
     both = {
         name: [curves.red(avg, *curve) for avg in table[name]]

@@ -37,6 +37,7 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 SCENARIO = """
 name = "small"
 duration = "{duration}"
+conventions = "rfc"
 [dumbbell]
 rate = "1Mbit/s"
 delay = "5ms"

@@ -44,6 +44,7 @@ from support import Cli
 SCENARIO = """
 name = "small"
 duration = "1s"
+conventions = "rfc"
 [dumbbell]
 rate = "1Mbit/s"
 delay = "5ms"

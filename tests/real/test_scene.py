@@ -86,7 +86,7 @@ def test_random_draws_have_their_means() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('duration = "6s"', 'duration = "6s"\nconventions = "ns2"', "conventions = 'ns2' is not possible"),
+        ('conventions = "rfc"', 'conventions = "ns2"', "conventions = 'ns2' is not possible"),
         (
             'variant = "sack"',
             'variant = "sack"\ntcp = { max_rto = "1s" }',

@@ -91,6 +91,7 @@ def test_light_tails_give_no_warning() -> None:
 WEB = """
 name = "pages"
 duration = "30s"
+conventions = "rfc"
 warmup = "5s"
 [dumbbell]
 rate = "5Mbit/s"

@@ -29,6 +29,7 @@ from support import ROOT, Cli
 SCENARIO = """
 name = "large"
 duration = "{duration}"
+conventions = "rfc"
 
 [dumbbell]
 rate = "{rate}"

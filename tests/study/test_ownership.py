@@ -26,7 +26,7 @@ from sojourn.study.tune.ranking import Objective
 from sojourn.study.tune.search_space import dimensions
 from support import SMALL
 
-SHORT = SMALL.replace('"6s"', '"2s"').replace('"2s"\n\n', '"1s"\n\n', 1)
+SHORT = SMALL.replace('warmup = "2s"', 'warmup = "1s"').replace('duration = "6s"', 'duration = "2s"')
 MADE = {
     "run": "run small.toml --seeds 1",
     "sweep": "sweep small.toml -L queue.limit 20p,30p --seeds 1",

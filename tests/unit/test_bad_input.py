@@ -72,7 +72,7 @@ WRONG = {
     "a table's old name": (
         "[dumbbell]",
         "[bottleneck]",
-        ["bad.toml:6:2: bottleneck is not a key here (did you mean dumbbell?)"],
+        ["bad.toml:7:2: bottleneck is not a key here (did you mean dumbbell?)"],
     ),
     "a bare number": ('rate = "2Mbit/s"', "rate = 2000000", ["dumbbell.rate = 2000000 has no unit"]),
     "a bare number as text": ('duration = "6s"', 'duration = "6"', ["duration", "has no unit"]),
@@ -95,9 +95,14 @@ WRONG = {
     "parameter out of range": ("max_th 15", "max_th 15 max_p 2", ["queue.aqm", "red.max_p = 2", "(0, 1]"]),
     "no algorithm": ('"red min_th 5 max_th 15"', '""', ["queue.aqm", "is missing"]),
     "unknown conventions": (
-        'warmup = "2s"',
-        'warmup = "2s"\nconventions = "ns3"',
+        'conventions = "rfc"',
+        'conventions = "ns3"',
         ["conventions = 'ns3'", "did you mean ns2?"],
+    ),
+    "the former name of rfc": (
+        'conventions = "rfc"',
+        'conventions = "default"',
+        ["conventions = 'default' has become 'rfc'", "leave it out for linux"],
     ),
     "no traffic": (SMALL[SMALL.index("[[traffic]]") :], "", ["traffic is missing"]),
     "unknown kind": ('kind = "tcp"', 'kind = "tpc"', ["traffic.ftp.kind = 'tpc'", "did you mean tcp?"]),

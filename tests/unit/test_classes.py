@@ -21,6 +21,7 @@ RIO = "rio min_out 2p max_out 5p max_p_out 0.5 min_in 10p max_in 18p w_q 0.1"
 TOML = """
 name = "marked"
 duration = "12s"
+conventions = "rfc"
 warmup = "2s"
 queue = { limit = "20p", aqm = "rio" }
 trace = { interval = "100ms" }

@@ -17,6 +17,7 @@ from sojourn.metrics.e_model import CODECS, mos, rating
 LINK = """
 name = "calls"
 duration = "20s"
+conventions = "rfc"
 warmup = "5s"
 [dumbbell]
 rate = "{rate}"

@@ -122,7 +122,7 @@ LONG = {
     "a kind": SMALL.replace('"tcp"', f'"{BIG}"', 1),
     "an option": SMALL.replace('kind = "tcp"', f'kind = "tcp"\ntcp = {{ {BIG} = 1 }}'),
     "a trace": TRACE.replace("FILE", BIG),
-    "a preset": f'conventions = "{BIG}"\n{SMALL}',
+    "a preset": SMALL.replace('"rfc"', f'"{BIG}"'),
     "a measured queue": f'{SMALL}\n[measure]\nqueue = "{BIG}"\n',
     "not TOML": f"x = {BIG}\n",
     "code": SMALL.replace("red min_th 5 max_th 15", f"{BIG[:5000]}.py:X"),

@@ -24,7 +24,7 @@ def test_the_example_of_the_readme_gives_this_plan() -> None:
     assert plan["duration"] == 200_000_000_000
     assert plan["warmup"] == 100_000_000_000
     assert plan["measure"] == "R1-R2"
-    assert plan["conventions"] == "default"
+    assert plan["conventions"] == "rfc"
     assert plan["trace"] == {"interval": 10_000_000, "drops": False, "cwnd": False}
     dumbbell = plan["topology"]["dumbbell"]
     assert dumbbell["rate"] == 10_000_000
@@ -54,6 +54,7 @@ LINK = """
 name = "link"
 duration = "4s"
 warmup = "1s"
+conventions = "rfc"
 queue = { limit = "50ms" }
 [dumbbell]
 rate = "20Mbit/s"

@@ -91,7 +91,7 @@ REFUSED = {
     "a plan's job script": (("sweep", "plan.toml", "--sbatch", 2), "plan.toml: line 2: aqms[1]"),
     "another queue": (
         ("run", "deep/two.toml", "--aqm", "red"),
-        "deep/two.toml: line 9: dumbbell.reverse_queue.aqm",
+        "deep/two.toml: line 10: dumbbell.reverse_queue.aqm",
     ),
 }
 

@@ -59,7 +59,7 @@ macro_rules! config {
 
         impl Default for $config {
             fn default() -> $config {
-                $config::under($crate::Conventions::Default)
+                $config::under($crate::Conventions::Rfc)
             }
         }
     };

@@ -7,7 +7,7 @@
 pub enum Conventions {
     /// Those of the papers and RFCs.
     #[default]
-    Default,
+    Rfc,
     /// Those of ns-2.35.
     Ns2,
     /// Those of ns-2 from 2002 to 2007. Only TCP's differ from [`Conventions::Ns2`].
@@ -21,7 +21,7 @@ pub enum Conventions {
 impl Conventions {
     /// Every preset, in the order of tables.
     pub const ALL: [Conventions; 5] = [
-        Conventions::Default,
+        Conventions::Rfc,
         Conventions::Ns2,
         Conventions::Ns2_2004,
         Conventions::Ns2_2001,
@@ -31,7 +31,7 @@ impl Conventions {
     /// The name in scenario files and plans.
     pub const fn name(self) -> &'static str {
         match self {
-            Conventions::Default => "default",
+            Conventions::Rfc => "rfc",
             Conventions::Ns2 => "ns2",
             Conventions::Ns2_2004 => "ns2-2004",
             Conventions::Ns2_2001 => "ns2-2001",

@@ -364,7 +364,7 @@ mod tests {
             limit: LIMIT,
             mean_packet: PACKET,
             ecn: true,
-            conventions: Conventions::Default,
+            conventions: Conventions::Rfc,
         };
         let aqm = Spec::parse(spec).and_then(|spec| spec.build(context)).expect("a valid spec");
         Driver::new(Subject::Aqm(aqm), context.link_rate, flows)

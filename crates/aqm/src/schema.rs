@@ -231,7 +231,7 @@ impl Context {
     /// A link of `link_rate` bit/s with this buffer, packets of 1500 bytes on average, `ecn` off, the
     /// defaults of papers and RFCs.
     pub const fn new(link_rate: u64, limit: Limit) -> Context {
-        Context { link_rate, limit, mean_packet: 1500, ecn: false, conventions: Conventions::Default }
+        Context { link_rate, limit, mean_packet: 1500, ecn: false, conventions: Conventions::Rfc }
     }
     /// With this link rate.
     pub const fn with_link_rate(self, link_rate: u64) -> Context {

@@ -144,8 +144,8 @@ fn ns2_adapts_at_arrivals_an_interval_after_the_last_change() {
 #[test]
 fn the_floor_is_the_papers_or_ns2s() {
     for (spec, conventions, floor) in [
-        ("max_p 0.0095", Conventions::Default, 0.0095),
-        ("max_p 0.0095 adapt arrival", Conventions::Default, 0.0095 * 0.9),
+        ("max_p 0.0095", Conventions::Rfc, 0.0095),
+        ("max_p 0.0095 adapt arrival", Conventions::Rfc, 0.0095 * 0.9),
         ("max_p 0.0095", Conventions::Ns2, 0.0095 * 0.9),
         ("max_p 0.0079", Conventions::Ns2, 0.0079),
     ] {

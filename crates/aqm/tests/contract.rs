@@ -415,7 +415,7 @@ fn a_preset_equals_a_spec_that_sets_its_values() {
         let values = algorithm.params.iter().filter_map(|p| Some((p.name, p.under(preset)?)));
         let values = values.map(|(name, word)| format!(" {name} {word}"));
         let written = algorithm.name.to_owned() + &values.collect::<String>();
-        let (under, default) = (run(algorithm.name, preset), Conventions::Default);
+        let (under, default) = (run(algorithm.name, preset), Conventions::Rfc);
         assert_eq!(under, run(&written, default), "{written}");
         if preset == Conventions::Ns2 && written != algorithm.name {
             assert_ne!(under, run(algorithm.name, default), "{written} changes nothing");

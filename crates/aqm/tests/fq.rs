@@ -130,7 +130,7 @@ fn fq_codel_may_see_the_backlog_of_all_queues() {
     }
     let backlog = |preset| fq_codel::Config::under(preset).backlog;
     assert_eq!(backlog(Conventions::Linux), fq_codel::Backlog::All);
-    assert_eq!(backlog(Conventions::Default), fq_codel::Backlog::Own);
+    assert_eq!(backlog(Conventions::Rfc), fq_codel::Backlog::Own);
 }
 
 /// A packet that is dropped above the limit raises the count of its queue's CoDel, as in Linux: the dropping

@@ -93,7 +93,7 @@ fn links() -> impl Strategy<Value = Context> {
                 (true, false) => Conventions::Ns2,
                 (true, true) => Conventions::Ns2_2001,
                 (false, true) => Conventions::Linux,
-                (false, false) => Conventions::Default,
+                (false, false) => Conventions::Rfc,
             };
             Context::new(link_rate, limit)
                 .with_mean_packet(mean_packet)

@@ -8,7 +8,7 @@ use sojourn_sim::{Control, Plan, Simulation, tcp::schema};
 
 /// TCP at 20 Mbit/s, with samples every `interval` ns.
 fn plan(interval: u64) -> Plan {
-    let options = schema::resolve("default", &[]).unwrap();
+    let options = schema::resolve("rfc", &[]).unwrap();
     let hosts = json!({"rate": 200_000_000, "delays": [5_000_000]});
     serde_json::from_value(json!({
         "duration": 12_000_000_000u64, "warmup": 2_000_000_000u64,

@@ -80,7 +80,7 @@ fn a_marker_at_the_edge_gives_classes() {
 /// Each flow has a bucket of its own, also of TCP; acknowledgements are not marked.
 #[test]
 fn every_flow_has_its_own_profile() {
-    let mut group = traffic("ftp", 4, TrafficKind::Tcp(tcp(960, options("default", &[]))));
+    let mut group = traffic("ftp", 4, TrafficKind::Tcp(tcp(960, options("rfc", &[]))));
     group.marker = Some("token_bucket cir 1Mbit/s cbs 100kB".to_owned());
     let mut dumbbell = dumbbell(queue("200p", "droptail"));
     dumbbell.reverse_queue = Some(queue("200p", "droptail"));
@@ -109,7 +109,7 @@ fn a_marker_that_cannot_be_is_refused() {
 /// Marks of a scheduler reach the receiver: senders slow down although no packet is lost.
 #[test]
 fn marks_of_a_scheduler_reach_the_senders() {
-    let tcp = tcp(960, options("default", &[("ecn", "on")]));
+    let tcp = tcp(960, options("rfc", &[("ecn", "on")]));
     let plan = plan(
         dumbbell(queue("1000p", "fq_codel")),
         vec![traffic("ftp", 2, TrafficKind::Tcp(tcp))],

@@ -14,7 +14,7 @@ const SEED: u64 = 3;
 
 /// Endless flows, short ones, and pages with requests; at the end some of each are unfinished.
 fn mixed(aqm: &str, duration: u64) -> Plan {
-    let tcp = || tcp(960, options("default", &[]));
+    let tcp = || tcp(960, options("rfc", &[]));
     let size = Some(Draw::Pareto(20_000.0, 1.3));
     let short = TrafficKind::TcpShort { arrivals: 20.0, size, lifetime: None, tcp: tcp() };
     let web = Web {

@@ -14,13 +14,13 @@ use sojourn_sim::{
 
 /// Connections through RED that qualify.
 fn eligible() -> Plan {
-    let connections = traffic("ftp", 2, TrafficKind::Tcp(tcp(960, options("default", &[]))));
+    let connections = traffic("ftp", 2, TrafficKind::Tcp(tcp(960, options("rfc", &[]))));
     plan(dumbbell(queue("20p", "red")), vec![connections], SECOND)
 }
 
 /// The same, with options set.
 fn with_options(set: &[(&str, &str)]) -> Plan {
-    let connections = traffic("ftp", 2, TrafficKind::Tcp(tcp(960, options("default", set))));
+    let connections = traffic("ftp", 2, TrafficKind::Tcp(tcp(960, options("rfc", set))));
     Plan { traffic: vec![connections], ..eligible() }
 }
 
@@ -42,7 +42,7 @@ fn link(from: &str, to: &str) -> Link {
 
 /// One connection from `a` to `b`, in this graph.
 fn with_links(links: Vec<Link>) -> Plan {
-    let mut connection = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options("default", &[]))));
+    let mut connection = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options("rfc", &[]))));
     (connection.from, connection.to) = (vec!["a".to_owned()], vec!["b".to_owned()]);
     Plan { topology: Topology::Graph(links), traffic: vec![connection], ..eligible() }
 }
@@ -53,7 +53,7 @@ fn with_two_receivers() -> Plan {
     links.extend([link("R2", "b"), link("b", "a"), link("d", "R1"), link("R2", "c"), link("c", "d")]);
     let plan = with_links(links);
     let mut connection =
-        traffic("b", 1, TrafficKind::Tcp(tcp(960, options("default", &[("delayed_ack", "40ms")]))));
+        traffic("b", 1, TrafficKind::Tcp(tcp(960, options("rfc", &[("delayed_ack", "40ms")]))));
     (connection.from, connection.to) = (vec!["a".to_owned()], vec!["b".to_owned()]);
     let mut other = Traffic { name: "c".to_owned(), ..connection.clone() };
     (other.from, other.to) = (vec!["d".to_owned()], vec!["c".to_owned()]);
@@ -82,7 +82,7 @@ fn one_flow_that_qualifies_is_enough() {
 
 #[test]
 fn each_reason_is_named() {
-    let connection = || tcp(960, options("default", &[]));
+    let connection = || tcp(960, options("rfc", &[]));
     let cases = [
         (SlowPathReason::WindowTrace, Plan { trace: Trace { cwnd: true, ..Trace::default() }, ..eligible() }),
         (
@@ -146,7 +146,7 @@ fn each_reason_is_named() {
 #[test]
 fn a_reason_of_the_run_precedes_those_of_flows() {
     let capped =
-        with_traffic(TrafficKind::Tcp(Tcp { max_rate: Some(MBIT), ..tcp(960, options("default", &[])) }));
+        with_traffic(TrafficKind::Tcp(Tcp { max_rate: Some(MBIT), ..tcp(960, options("rfc", &[])) }));
     let plan = Plan { trace: Trace { cwnd: true, ..Trace::default() }, ..capped };
     assert_eq!(path_of(&plan), FastPath::No(SlowPathReason::WindowTrace));
 }

@@ -8,7 +8,7 @@ use sojourn_sim::{Control, Plan, Simulation};
 
 /// A valid plan with all kinds of traffic, short enough to be run.
 fn plans() -> [Value; 2] {
-    let tcp = json!({"payload": 960, "header": 40, "ack": 40, "options": options("default", &[])});
+    let tcp = json!({"payload": 960, "header": 40, "ack": 40, "options": options("rfc", &[])});
     let access = json!({"rate": 10_000_000, "delays": [1_000_000, 5_000_000], "nodes": 2});
     let start = json!({"uniform": [0.0, 1e7]});
     let kinds = [
@@ -39,7 +39,7 @@ fn plans() -> [Value; 2] {
     let plan = |topology: Value, traffic: Value| {
         json!({
             "duration": 50_000_000, "warmup": 10_000_000, "topology": topology, "traffic": traffic,
-            "trace": {"interval": 10_000_000, "drops": true, "cwnd": true}, "conventions": "default",
+            "trace": {"interval": 10_000_000, "drops": true, "cwnd": true}, "conventions": "rfc",
         })
     };
     [plan(json!({"dumbbell": dumbbell}), json!(traffic)), plan(json!({"graph": graph}), json!([ends]))]

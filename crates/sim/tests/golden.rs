@@ -13,7 +13,7 @@ use std::{env, fmt::Write, fs, path::Path};
 
 /// Twelve NewReno flows and some datagrams through RED.
 fn red() -> Plan {
-    let tcp = tcp(960, options("default", &[]));
+    let tcp = tcp(960, options("rfc", &[]));
     let mut groups = vec![
         traffic("ftp", 12, TrafficKind::Tcp(tcp)),
         traffic("cbr", 2, TrafficKind::UdpCbr { rate: MBIT / 4, size: 573, jitter: 0.5 }),
@@ -26,8 +26,7 @@ fn red() -> Plan {
 
 /// SACK with ECN and delayed acknowledgements through PI, with files of 20 kB on average.
 fn marks() -> Plan {
-    let tcp =
-        || tcp(1460, options("default", &[("variant", "sack"), ("ecn", "on"), ("delayed_ack", "100ms")]));
+    let tcp = || tcp(1460, options("rfc", &[("variant", "sack"), ("ecn", "on"), ("delayed_ack", "100ms")]));
     let size = Some(Draw::Exponential(20_000.0));
     let files = TrafficKind::TcpShort { arrivals: 8.0, size, lifetime: None, tcp: tcp() };
     let groups = vec![traffic("ftp", 6, TrafficKind::Tcp(tcp())), traffic("files", 1, files)];

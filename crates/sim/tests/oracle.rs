@@ -468,7 +468,7 @@ fn every_second_packet_is_acknowledged_or_after_the_delay() {
 /// acknowledgement.
 #[test]
 fn a_short_transfer_takes_as_long_as_its_packets() {
-    let tcp = tcp(960, options("default", &[]));
+    let tcp = tcp(960, options("rfc", &[]));
     let kind =
         TrafficKind::TcpShort { arrivals: 0.5, size: Some(Draw::Constant(5000.0)), lifetime: None, tcp };
     let plan = plan(dumbbell(queue("1000p", "droptail")), vec![traffic("short", 1, kind)], 60 * SECOND);
@@ -536,7 +536,7 @@ fn a_delay_is_counted_from_sender_to_receiver() {
 /// The sums of a time series agree with the counters.
 #[test]
 fn samples_add_up_to_the_counters() {
-    let flow = traffic("ftp", 5, TrafficKind::Tcp(tcp(960, options("default", &[]))));
+    let flow = traffic("ftp", 5, TrafficKind::Tcp(tcp(960, options("rfc", &[]))));
     let mut plan = plan(dumbbell(queue("20p", "red")), vec![flow], 10 * SECOND);
     plan.trace.interval = Some(Span(10 * MS));
     let record = run(&plan, 1);

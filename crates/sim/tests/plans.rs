@@ -32,7 +32,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             drain: None,
             phases: Vec::new(),
             trace: Trace { interval, drops: true, cwnd, delays, ..Trace::default() },
-            conventions: if ns2 { Conventions::Ns2 } else { Conventions::Default },
+            conventions: if ns2 { Conventions::Ns2 } else { Conventions::Rfc },
             algorithms: Vec::new(),
         })
 }
@@ -97,7 +97,7 @@ fn any_access() -> impl Strategy<Value = Access> {
 
 fn any_tcp() -> impl Strategy<Value = Tcp> {
     (
-        select(vec!["default", "ns2", "ns2-2001", "linux"]),
+        select(vec!["rfc", "ns2", "ns2-2001", "linux"]),
         select(vec!["reno", "newreno", "sack", "cubic", "dctcp"]),
         (select(vec!["0s", "0s", "40ms", "100ms"]), any_rule()),
         select(vec!["off", "on"]),
@@ -341,7 +341,7 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
     let datagrams = option::weighted(0.4, (select(vec![MBIT / 10, MBIT]), select(vec![40, 500, 1000])));
     let groups = (vec(flows, 1..3), datagrams).prop_map(|(groups, datagrams)| {
         let group = |(i, (mut tcp, count, min_rto, stop)): (usize, (Tcp, u32, &str, Option<u64>))| {
-            let short = options("default", &[("min_rto", min_rto), ("initial_rto", min_rto)]);
+            let short = options("rfc", &[("min_rto", min_rto), ("initial_rto", min_rto)]);
             (tcp.max_rate, tcp.options.overhead) = (None, Span::ZERO);
             (tcp.options.min_rto, tcp.options.initial_rto) = (short.min_rto, short.initial_rto);
             let start = Draw::Uniform(0.0, 0.2 * SECOND as f64);

@@ -353,7 +353,7 @@ fn additive(queue: &QueueRecord) -> BTreeMap<String, f64> {
 
 /// Forty flows and some datagrams, with random demand.
 fn crowd(aqm: &str) -> Plan {
-    let tcp = || tcp(460, options("default", &[]));
+    let tcp = || tcp(460, options("rfc", &[]));
     let uniform = Draw::Uniform(0.0, SECOND as f64);
     let mut groups = vec![
         traffic("ftp", 20, TrafficKind::Tcp(tcp())),
@@ -397,7 +397,7 @@ fn what_an_application_writes_is_what_a_datagram_source_sends() {
         let record = run(&plan(bell, vec![group], 12 * SECOND), 1);
         (record.flows.received_packets.clone(), record.flows.goodput_bytes.iter().sum::<u64>())
     };
-    let tcp = tcp(960, options("default", &[("syn", "off"), ("initial_window", "100")]));
+    let tcp = tcp(960, options("rfc", &[("syn", "off"), ("initial_window", "100")]));
     let (udp, bytes) = sums(TrafficKind::UdpOnoff { rate, size: 1000, on: Span(on), off: Span(off) });
     let (written, payload) = sums(TrafficKind::TcpOnoff { rate, on: Span(on), off: Span(off), tcp });
     assert_eq!(written, udp);
@@ -439,8 +439,7 @@ fn a_group_more_leaves_the_others_demand_alone() {
 /// Short flows only: `arrivals` per second, of exponential sizes with a mean of 5000 bytes.
 fn visits(arrivals: f64) -> Plan {
     let size = Some(Draw::Exponential(5_000.0));
-    let kind =
-        TrafficKind::TcpShort { arrivals, size, lifetime: None, tcp: tcp(960, options("default", &[])) };
+    let kind = TrafficKind::TcpShort { arrivals, size, lifetime: None, tcp: tcp(960, options("rfc", &[])) };
     let mut group = traffic("visits", 1, kind);
     group.start = Draw::Constant(3.0 * SECOND as f64);
     plan(dumbbell(queue("100p", "droptail")), vec![group], 103 * SECOND)

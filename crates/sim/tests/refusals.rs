@@ -13,7 +13,7 @@ use sojourn_sim::{
 
 /// A dumbbell with TCP, short TCP, constant and on/off datagrams, on/off TCP.
 fn good() -> Plan {
-    let tcp = || tcp(960, options("default", &[]));
+    let tcp = || tcp(960, options("rfc", &[]));
     let short =
         TrafficKind::TcpShort { arrivals: 1.0, size: Some(Draw::Constant(1e4)), lifetime: None, tcp: tcp() };
     let groups = vec![
@@ -108,7 +108,7 @@ fn onoff(rate: u64, size: u32, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
 
 fn bursts(rate: u64, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
     move |p| {
-        let tcp = tcp(960, options("default", &[]));
+        let tcp = tcp(960, options("rfc", &[]));
         p.traffic[4].kind = TrafficKind::TcpOnoff { rate, on: Span(on), off: Span(off), tcp };
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         drain: None,
         phases: Vec::new(),
         trace: Trace::default(),
-        conventions: Conventions::Default,
+        conventions: Conventions::Rfc,
         algorithms: Vec::new(),
     }
 }

@@ -131,7 +131,7 @@ fn the_series_of_a_constant_flow_is_constant() {
 /// the path, and the sum of what it delivers is its goodput.
 #[test]
 fn the_series_of_a_connection_has_its_window_and_round_trip_time() {
-    let ftp = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options("default", &[("syn", "on")]))));
+    let ftp = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options("rfc", &[("syn", "on")]))));
     let mut alone = plan(dumbbell(queue("20p", "droptail")), vec![ftp], 20 * SECOND);
     alone.trace.cwnd = true;
     let record = run(&traced(&alone), 1);

@@ -20,7 +20,7 @@ fn three_packets() -> Web {
         patience: None,
         request: 60,
         respond_late: false,
-        tcp: tcp(960, options("default", &[("syn", "off")])),
+        tcp: tcp(960, options("rfc", &[("syn", "off")])),
     }
 }
 
@@ -47,14 +47,14 @@ fn times(record: &Record) -> Vec<(u64, u64)> {
 #[test]
 fn every_flow_counts_in_the_row_of_its_source() {
     let short = TrafficKind::TcpShort {
-        tcp: tcp(960, options("default", &[])),
+        tcp: tcp(960, options("rfc", &[])),
         size: Some(Draw::Constant(5000.0)),
         arrivals: 5.0,
         lifetime: None,
     };
     let groups = vec![
         traffic("web", 3, TrafficKind::Web(three_packets())),
-        traffic("greedy", 2, TrafficKind::Tcp(tcp(960, options("default", &[])))),
+        traffic("greedy", 2, TrafficKind::Tcp(tcp(960, options("rfc", &[])))),
         traffic("short", 1, short),
     ];
     let mut plan = plan(dumbbell(queue("10p", "droptail")), groups, 4 * SECOND);
@@ -81,7 +81,7 @@ fn a_response_time_is_that_of_the_request_and_of_the_object() {
     let web = Web { respond_late: true, ..three_packets() };
     assert_eq!(run(&look(web, 1, "droptail", SECOND), 1).objects.end_ns[0], late);
     // A SYN exchange precedes the request, but not the object.
-    let web = Web { tcp: tcp(960, options("default", &[])), ..three_packets() };
+    let web = Web { tcp: tcp(960, options("rfc", &[])), ..three_packets() };
     assert_eq!(run(&look(web, 1, "droptail", SECOND), 1).objects.end_ns[0], 2 * crossing(40) + now);
 }
 
@@ -241,10 +241,8 @@ fn a_number_of_connections_grows_in_steps_and_is_held() {
 /// Ten packets of 1000 bytes at 1 Mbit/s: one every 8 ms with any window.
 #[test]
 fn a_connection_sends_no_faster_than_its_cap() {
-    let tcp = Tcp {
-        max_rate: Some(MBIT),
-        ..tcp(960, options("default", &[("syn", "off"), ("initial_window", "10")]))
-    };
+    let tcp =
+        Tcp { max_rate: Some(MBIT), ..tcp(960, options("rfc", &[("syn", "off"), ("initial_window", "10")])) };
     let web = Web { tcp, size: Draw::Constant(9600.0), pages: Some(1), ..three_packets() };
     let record = run(&look(web, 1, "droptail", SECOND), 1);
     assert_eq!(record.objects.end_ns[0], crossing(100) + 9 * 8 * MS + crossing(1000));

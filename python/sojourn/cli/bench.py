@@ -27,6 +27,7 @@ from sojourn.terminal import show
 DUMBBELL40 = """
 name = "dumbbell40"
 duration = "200s"
+conventions = "rfc"
 queue = { limit = "100p", aqm = "red min_th 15p max_th 45p max_p 0.1 w_q 0.002" }
 [dumbbell]
 rate = "10Mbit/s"

@@ -119,7 +119,7 @@ def _of_tcp(options: list[dict[str, Any]]) -> Output:
     """Return the options of TCP with their presets."""
     columns = [
         Column("name", "name"),
-        Column("presets", "default; presets", prose=True),
+        Column("presets", "rfc; other conventions", prose=True),
         Column("meaning", "meaning", prose=True),
     ]
     rows = [(one["name"], topics.presets(one), one["doc"]) for one in options]

@@ -155,9 +155,9 @@ def _options() -> dict[str, dict[str, Any]]:
 
 
 def presets(option: dict[str, Any]) -> str:
-    """Return the values of an option of TCP: that of the default preset, and of those that differ."""
+    """Return the values of an option of TCP: that of `rfc`, and those of presets that differ."""
     values = dict(option["presets"])
-    usual = values.pop("default")
+    usual = values.pop("rfc")
     others: dict[str, list[str]] = {}
     for preset, value in values.items():
         if value != usual:
@@ -173,7 +173,7 @@ def _of_option(name: str) -> Output:
             "option": name,
             "meaning": one["doc"],
             "allowed": one["allowed"],
-            "default; presets": presets(one),
+            "rfc; other conventions": presets(one),
             "source": one["source"],
             "use": f"tcp = {{ {name} = ... }} in a [[traffic]] table, or [tcp] for all",
         },

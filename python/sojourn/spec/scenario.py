@@ -93,8 +93,17 @@ class Scenario(ScenarioFields):
         return hash(self.to_toml())
 
     @classmethod
-    def from_toml(cls, text: str, where: str = "scenario") -> Scenario:
-        """Parse a scenario; `where` is the source of the text in error messages."""
+    def from_toml(cls, text: str, where: str = "scenario", *, is_stored: bool = False) -> Scenario:
+        """Parse a scenario.
+
+        Parameters
+        ----------
+        where : str
+            The source of the text in error messages.
+        is_stored : bool
+            Whether it is part of a results folder: then ``conventions = "default"``, the name until
+            version 0.1, is read as ``"rfc"``.
+        """
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -103,7 +112,7 @@ class Scenario(ScenarioFields):
             raise InputError(where, f"is not TOML: {error}", remedy) from None
         except RecursionError:
             raise InputError(where, "is not TOML: nested too deeply") from None
-        return cls.of(data, where, text)
+        return cls.of(renamed(data) if is_stored else data, where, text)
 
     def to_toml(self) -> str:
         """Return the scenario with all defaults as TOML; parsing it gives an equal scenario."""
@@ -173,8 +182,20 @@ def _without_defaults(value: Any) -> Any:
     return value
 
 
-def load(path: str | PathLike[str]) -> Scenario:
+def renamed(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored scenario with the present name of its conventions.
+
+    >>> renamed({"name": "a", "conventions": "default"})
+    {'name': 'a', 'conventions': 'rfc'}
+    """
+    former = {"conventions": "rfc"} if stored.get("conventions", "default") == "default" else {}
+    return {**stored, **former}
+
+
+def load(path: str | PathLike[str], *, is_stored: bool = False) -> Scenario:
     """Read a scenario file, ``-`` for standard input; code that it names is not executed.
+
+    `is_stored` as in `Scenario.from_toml`.
 
     Examples
     --------
@@ -188,7 +209,7 @@ def load(path: str | PathLike[str]) -> Scenario:
         text = read_text(path, MOST_SCENARIO)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
-    return Scenario.from_toml(text, where)
+    return Scenario.from_toml(text, where, is_stored=is_stored)
 
 
 def unreadable(path: str | PathLike[str], error: OSError | ValueError) -> InputError:

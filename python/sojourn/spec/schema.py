@@ -45,7 +45,16 @@ Options = dict[str, str | int | bool]
 folder: ContextVar[str] = ContextVar("folder", default="")
 
 
+#: The preset of a scenario that names none.
+USUAL_CONVENTIONS = "linux"
+
+
 def _known_preset(word: str) -> str:
+    if word == "default":
+        raise Wrong(
+            "= 'default' has become 'rfc', which has the same meaning",
+            f"rfc; or leave it out for {USUAL_CONVENTIONS}",
+        )
     if word not in _core.CONVENTIONS:
         near = _core.nearest(word, _core.CONVENTIONS)
         raise Wrong(f"= {word!r} is not a preset", ", ".join(_core.CONVENTIONS), nearest=near)
@@ -409,7 +418,10 @@ class ScenarioFields(Table):
         description="the run continues after its end until every transfer and page that began before has "
         "finished, with the same load and no other statistics: at most this long; true: ten durations",
     )
-    conventions: Conventions = Field("default", description="preset of documented options")
+    conventions: Conventions = Field(
+        USUAL_CONVENTIONS,
+        description="whose defaults TCP and algorithms have: those of Linux, of RFCs and papers, or of ns-2",
+    )
     note: str | None = Field(None, description="free text")
     source: str | None = Field(None, description="origin of the scenario, free text")
     dumbbell: Dumbbell | None = Field(None, description="the classic topology")

@@ -29,6 +29,7 @@ from sojourn.runner.owner import Owner
 from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
+from sojourn.spec.schema import USUAL_CONVENTIONS
 from sojourn.spec.toml import dumps
 from sojourn.study import shell_progress
 from sojourn.worlds.real.caller import caller, given_to_caller
@@ -65,7 +66,7 @@ class Session:
     run_id: str
     started: float = 0.0
     name: str = field(default="shell", init=False)
-    conventions: str = field(default="default", init=False)
+    conventions: str = field(default=USUAL_CONVENTIONS, init=False)
 
     @property
     def note(self) -> str:

@@ -357,9 +357,11 @@ def _points(directory: Path) -> Callable[[Stored], Iterable[Point]]:
     """Return a function from a stored run to the points that it may be, by the scenarios of a directory."""
     try:
         if files.exists(directory / sweep_directory.PLAN):
-            every = {one.run_id: one for one in read_plan(directory / sweep_directory.PLAN).points}
+            every = {
+                one.run_id: one for one in read_plan(directory / sweep_directory.PLAN, is_stored=True).points
+            }
             return lambda stored: filter(None, [every.get(stored.run_id)])
-        scenario = load(directory / SCENARIO) if files.exists(directory / SCENARIO) else None
+        scenario = load(directory / SCENARIO, is_stored=True) if files.exists(directory / SCENARIO) else None
     except SojournError:
         scenario = None
     if scenario is None:

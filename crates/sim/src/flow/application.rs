@@ -237,7 +237,7 @@ mod tests {
     use crate::tcp::schema;
 
     fn tcp(set: &[(String, String)]) -> Tcp {
-        let options = schema::resolve("default", set).unwrap();
+        let options = schema::resolve("rfc", set).unwrap();
         Tcp { payload: 960, payloads: None, header: 40, ack: 52, max_rate: None, options }
     }
 

@@ -309,7 +309,7 @@ mod tests {
     /// 5000 bytes are five packets of 960 and one of 200, after a SYN without payload.
     #[test]
     fn packets_have_the_size_of_what_they_carry() {
-        let tcp = tcp("default", &[]);
+        let tcp = tcp("rfc", &[]);
         let sizes = [0, 1, 5, 6].map(|sequence| sent(&tcp, sequence, false).bytes);
         assert_eq!(sizes, [52, 1000, 1000, 240]);
         let packet = sent(&tcp, 1, false);
@@ -323,14 +323,14 @@ mod tests {
         let fields =
             |tcp: Tcp| [(0, false), (1, false), (1, true)].map(|(s, again)| sent(&tcp, s, again).ecn);
         let (no, yes) = (Ecn::NotEct, Ecn::Ect0);
-        assert_eq!(fields(tcp("default", &[])), [no, no, no]);
-        assert_eq!(fields(tcp("default", &[("ecn", "on")])), [no, yes, no]);
+        assert_eq!(fields(tcp("rfc", &[])), [no, no, no]);
+        assert_eq!(fields(tcp("rfc", &[("ecn", "on")])), [no, yes, no]);
         assert_eq!(fields(tcp("ns2", &[("ecn", "on")])), [no, yes, yes]);
     }
 
     #[test]
     fn a_retransmission_has_the_same_random_payload() {
-        let drawn = Tcp { payloads: Some(Draw::Uniform(500.0, 1000.0)), ..tcp("default", &[]) };
+        let drawn = Tcp { payloads: Some(Draw::Uniform(500.0, 1000.0)), ..tcp("rfc", &[]) };
         let application = Application::new(&drawn, &Demand::new(1, "a"), 0, Some(5000));
         assert!((1..4).all(|s| {
             [false, true]
@@ -342,7 +342,7 @@ mod tests {
     /// The size of an ACK grows with its blocks.
     #[test]
     fn an_ack_has_the_size_of_its_blocks() {
-        let tcp = tcp("default", &[("variant", "sack"), ("ecn", "on")]);
+        let tcp = tcp("rfc", &[("variant", "sack"), ("ecn", "on")]);
         let mut connection = Connection::new(&tcp, &Demand::new(1, "a"), 0, u32::MAX);
         for sequence in [0, 2, 4] {
             let pool = &mut ReassemblyPool::default();

@@ -45,14 +45,14 @@ pub struct Plan {
     pub algorithms: Vec<&'static Algorithm>,
 }
 
-/// Deserialize the name of a preset.
+/// Deserialize the name of a preset. Plans stored by version 0.1 call [`Conventions::Rfc`] `default`.
 ///
 /// # Errors
 /// An unknown name.
 pub fn conventions<'de, D: Deserializer<'de>>(input: D) -> Result<Conventions, D::Error> {
     let name = String::deserialize(input)?;
     let unknown = || D::Error::custom(format_args!("conventions = {name:?} is not a preset"));
-    Conventions::find(&name).ok_or_else(unknown)
+    Conventions::find(if name == "default" { "rfc" } else { &name }).ok_or_else(unknown)
 }
 
 /// A part of the run with counters of its own.

@@ -284,7 +284,7 @@ mod tests {
     /// are shorter than that. Seen to fail: no poll.
     #[test]
     fn control_is_polled_often() {
-        let options = schema::resolve("default", &[]).unwrap();
+        let options = schema::resolve("rfc", &[]).unwrap();
         let host = |rate: u64| json!({"rate": rate, "delays": [5_000_000]});
         let plan = json!({"duration": 3_000_000_000u64, "warmup": 0, "topology": {"dumbbell": {
             "rate": 10_000_000_000u64, "delay": 5_000_000, "queue": {"limit": "10000p", "aqm": "droptail"},

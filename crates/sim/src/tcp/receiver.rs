@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn the_latest_block_is_reported_first() {
-        let (o, mut r) = (options("default", &[]), Receiver::default());
+        let (o, mut r) = (options("rfc", &[]), Receiver::default());
         for sequence in [0, 2, 4, 6, 3] {
             receive(&mut r, &o, sequence, false, false);
         }
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn ece_is_sent_until_cwr_is_received() {
-        let (o, mut r) = (options("default", &[]), Receiver::default());
+        let (o, mut r) = (options("rfc", &[]), Receiver::default());
         receive(&mut r, &o, 0, true, false);
         receive(&mut r, &o, 1, false, false);
         assert!(r.ece());
@@ -419,7 +419,7 @@ mod tests {
     /// RFC 8257, section 3.2: ECE is the CE bit of the last packet, and a change is acknowledged at once.
     #[test]
     fn dctcp_echoes_each_mark() {
-        let o = options("default", &[("variant", "dctcp")]);
+        let o = options("rfc", &[("variant", "dctcp")]);
         let mut r = Receiver::new(&o);
         let mut seen = Vec::new();
         for (sequence, ce) in [false, true, true, false, true].into_iter().enumerate() {
@@ -428,7 +428,7 @@ mod tests {
             seen.push((changes, r.ece()));
         }
         assert_eq!(seen, [(false, false), (true, true), (false, true), (true, false), (true, true)]);
-        assert!(!Receiver::default().changes_dctcp_ce(&options("default", &[]), true));
+        assert!(!Receiver::default().changes_dctcp_ce(&options("rfc", &[]), true));
     }
 
     #[test]
@@ -450,7 +450,7 @@ mod tests {
         #[test]
         fn every_packet_is_new_once_in_any_order(order in Just((0u32..60).collect::<Vec<_>>()).prop_shuffle(),
                                                  again in proptest::collection::vec(0u32..60, 0..60)) {
-            let (o, mut r) = (options("default", &[]), Receiver::default());
+            let (o, mut r) = (options("rfc", &[]), Receiver::default());
             let mut seen = [false; 60];
             let mut blocks: Vec<(u32, u32)> = Vec::new();
             for sequence in again.into_iter().chain(order) {

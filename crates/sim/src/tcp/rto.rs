@@ -325,7 +325,7 @@ mod tests {
     /// Vector TV1: samples of 0.5, 0.7, 0.4 and 1.0 s, G = 0.1 s, without and with the floor of 1 s.
     #[test]
     fn the_estimate_follows_rfc_6298() {
-        let mut options = schema::resolve("default", &[]).unwrap();
+        let mut options = schema::resolve("rfc", &[]).unwrap();
         options.granularity = S / 10;
         let rows =
             [(0.5, 1.5, 3.0), (0.7, 1.475, 2.95), (0.4, 1.346875, 2.69375), (1.0, 1.68945312, 3.37890625)];
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn back_off_lasts_until_a_valid_sample_and_is_bounded_by_max_rto() {
-        let options = schema::resolve("default", &[]).unwrap();
+        let options = schema::resolve("rfc", &[]).unwrap();
         let mut rto = Rto::new(&options, || 0.0);
         for _ in 0..20 {
             rto.back_off(&options);

@@ -530,16 +530,16 @@ mod tests {
         assert_eq!(with(&[("variant", "newreno"), ("hystart", "rfc9406")]), Some(HyStartForm::Rfc9406));
         assert!(with(&[("variant", "newreno"), ("hystart", "linux")]).is_none());
         assert!(with(&[("loss_detection", "dupack"), ("hystart", "rfc9406")]).is_none());
-        assert_eq!(resolve("default", &[]).unwrap().hystart, HyStartForm::Off);
+        assert_eq!(resolve("rfc", &[]).unwrap().hystart, HyStartForm::Off);
     }
 
     #[test]
     fn a_wrong_option_is_named_with_its_neighbour() {
-        let error = resolve("default", &[("min_rt".to_owned(), "2s".to_owned())]).unwrap_err();
+        let error = resolve("rfc", &[("min_rt".to_owned(), "2s".to_owned())]).unwrap_err();
         assert_eq!(error.nearest.as_deref(), Some("min_rto"));
         let error = resolve("ns3", &[]).unwrap_err();
         assert_eq!(error.nearest.as_deref(), Some("ns2"));
-        assert!(resolve("default", &[("receiver_window".to_owned(), "0".to_owned())]).is_err());
-        assert!(resolve("default", &[("min_rto".to_owned(), "61s".to_owned())]).is_err());
+        assert!(resolve("rfc", &[("receiver_window".to_owned(), "0".to_owned())]).is_err());
+        assert!(resolve("rfc", &[("min_rto".to_owned(), "61s".to_owned())]).is_err());
     }
 }

@@ -65,8 +65,8 @@ def _tcp() -> list[Reading]:
         Reading("ns2", "TCP, RED and RIO as in ns-2 2.35", conventions("ns2"), assumption="A-BIO-19 A-BIO-5"),
         Reading(
             "library",
-            "TCP, RED and RIO as in the RFCs and their papers (the library's defaults)",
-            conventions("default"),
+            "TCP, RED and RIO as in the RFCs and their papers (conventions rfc)",
+            conventions("rfc"),
             assumption="A-BIO-19 A-BIO-20",
         ),
         Reading(

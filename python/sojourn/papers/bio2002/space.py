@@ -50,7 +50,7 @@ def _tcp() -> list[Factor]:
         Factor("TCP", "A-BIO-19", "TCP of the simulator", (
             Value("ns-2 of 2001", "the year of the paper"),
             Value("ns-2.35", "the last version", known["ns2"]),
-            Value("RFCs", "the library's defaults", known["library"]),
+            Value("RFCs", "conventions rfc", known["library"]),
         )),
         Factor("marks", "A-BIO-19", "how TCP answers a mark", (
             Value("ns-2", "also after a time-out"),

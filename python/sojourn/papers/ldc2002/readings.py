@@ -51,8 +51,8 @@ def _tcp() -> list[Reading]:
         ),
         Reading(
             "library TCP",
-            "TCP and RED as in the RFCs and papers (the library's defaults)",
-            conventions("default"),
+            "TCP and RED as in the RFCs and papers (conventions rfc)",
+            conventions("rfc"),
             experiments=_SIMULATED,
             assumption="A-LDC-26",
         ),

@@ -127,7 +127,7 @@ def _tcp() -> list[Factor]:
         Factor("TCP", "A-LDC-26", "TCP and RED of the simulator", (
             Value("ns-2.1b7", "the paper's simulator"),
             Value("ns-2.35", "the last version", known["ns2"], "ns-2.1b7 is printed"),
-            Value("RFCs", "the library's defaults", known["library TCP"], "ns-2.1b7 is printed"),
+            Value("RFCs", "conventions rfc", known["library TCP"], "ns-2.1b7 is printed"),
         )),
         Factor("window", "A-LDC-2", "receiver window", (
             Value("20 p", "default of ns-2 then"),

@@ -111,7 +111,7 @@ def _tcp() -> list[Reading]:
         Reading("sack", "TCP SACK", variant("sack")),
         Reading("window 20", "receiver window of 20 packets", options(receiver_window=20)),
         Reading("ns2", "retransmission timer of at least 0.2 s (later ns-2)", conventions("ns2")),
-        Reading("library TCP", "TCP as in the RFCs (the library's defaults)", conventions("default")),
+        Reading("library TCP", "TCP as in the RFCs (conventions rfc)", conventions("rfc")),
     ]
 
 

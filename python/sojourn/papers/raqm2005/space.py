@@ -112,7 +112,7 @@ def _tcp() -> list[Factor]:
         Factor("timer", "A-RAQM-17", "retransmission timer and details of TCP", (
             Value("1 s", "ns-2 of 2004: floor of 1 s"),
             Value("0.2 s", "later ns-2", known["ns2"]),
-            Value("RFCs", "the library's defaults", known["library TCP"]),
+            Value("RFCs", "conventions rfc", known["library TCP"]),
         )),
         Factor("header", "A-RAQM-8", "bytes on the wire", (
             Value("500 B", "goodput of 0.96 is printed, which 40 B more would not leave"),

@@ -95,8 +95,8 @@ def _senders() -> list[Reading]:
         ),
         Reading(
             "library TCP",
-            "TCP and RED as in the RFCs and papers (the library's defaults)",
-            under("default", **wide),
+            "TCP and RED as in the RFCs and papers (conventions rfc)",
+            under("rfc", **wide),
             experiments=WEBS,
             assumption="A-TD-19",
         ),

@@ -47,7 +47,7 @@ def _senders() -> list[Factor]:
         Factor("TCP of ns-2", "A-TD-19", "TCP and RED of the web simulation", (
             Value("ns-2 of 2001", "the default until late 2001"),
             Value("ns-2.35", "the last version", known["ns-2.35"]),
-            Value("RFCs", "the library's defaults", known["library TCP"]),
+            Value("RFCs", "conventions rfc", known["library TCP"]),
         )),
         Factor("ACKs", "A-TD-20", "how often the hosts acknowledge", (
             Value("delayed", "Linux 2.2: up to 40 ms, not the first 16"),

@@ -148,7 +148,7 @@ def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
     warn_of_changes(code)
     archive = Archive(directory)
     with identified_by(code):
-        plan = read(Path(directory) / PLAN)
+        plan = read(Path(directory) / PLAN, is_stored=True)
         found = {point: archive.read(point.run_id) for point in plan.points}
     metrics = {
         point: {**one.metrics, **measure(own, one.record, where(point), False)}
@@ -179,7 +179,7 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     remember(code)
     archive = Archive(folder)
     with identified_by(code):
-        plan = read(folder / PLAN)
+        plan = read(folder / PLAN, is_stored=True)
         missing = {point.run_id for point in plan.points if point.run_id not in archive}
     return {
         "runs": len(plan.points),

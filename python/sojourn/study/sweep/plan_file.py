@@ -11,12 +11,12 @@ from typing import Any
 from sojourn import _core
 from sojourn.errors import InputError
 from sojourn.files.untrusted import MOST_SCENARIO, read_text
-from sojourn.spec.scenario import Scenario, load, unreadable
+from sojourn.spec.scenario import Scenario, load, renamed, unreadable
 from sojourn.study.axes import Axis, listed, spaced
 from sojourn.study.sweep.model import Sweep
 
 
-def read(path: str | os.PathLike[str], or_scenario: bool = False) -> Sweep:
+def read(path: str | os.PathLike[str], or_scenario: bool = False, is_stored: bool = False) -> Sweep:
     """Read a plan file: ``scenario`` (a table, or the path of a file), ``aqms``, ``seeds``, ``vary``.
 
     Parameters
@@ -25,6 +25,8 @@ def read(path: str | os.PathLike[str], or_scenario: bool = False) -> Sweep:
         The file, or ``-`` for standard input.
     or_scenario : bool
         Whether a file with neither ``scenario`` nor ``vary`` is a scenario alone.
+    is_stored : bool
+        Whether it is part of a results folder, as in `Scenario.from_toml`.
 
     Raises
     ------
@@ -50,9 +52,9 @@ def read(path: str | os.PathLike[str], or_scenario: bool = False) -> Sweep:
             )
     scenario = data.get("scenario")
     if isinstance(scenario, dict):
-        varied = Scenario.of(scenario, where)
+        varied = Scenario.of(renamed(scenario) if is_stored else scenario, where)
     elif isinstance(scenario, str):
-        varied = load(Path(path).parent / scenario)
+        varied = load(Path(path).parent / scenario, is_stored=is_stored)
     else:
         raise InputError(f"{where}: scenario", "is missing", "the name of a scenario file, or a table")
     vary = data.get("vary", {})

@@ -115,7 +115,7 @@ def _tuned(folder: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, A
     objectives = [Objective.parse(one) for one in facts["objectives"]]
     (first, last), (fresh, latest) = facts["seeds"], facts["fresh_seeds"]
     tune = Tune(
-        load(folder / "scenario.toml"),
+        load(folder / "scenario.toml", is_stored=True),
         facts["aqms"],
         objectives,
         {},

@@ -60,7 +60,7 @@ _DERIVED: dict[tuple[str, str], Callable[[dict[str, Any], Place, float], Any]] =
 }
 
 
-def law(spec: str, place: Place, packet: float, conventions: str = "default") -> Law:
+def law(spec: str, place: Place, packet: float, conventions: str = "rfc") -> Law:
     """Return the law of an algorithm.
 
     Parameters
@@ -91,7 +91,7 @@ def law(spec: str, place: Place, packet: float, conventions: str = "default") ->
 
 
 def parameters(
-    name: str, chosen: dict[str, str], place: Place, packet: float, conventions: str = "default"
+    name: str, chosen: dict[str, str], place: Place, packet: float, conventions: str = "rfc"
 ) -> dict[str, Any]:
     """Return every parameter of an algorithm in packets, seconds and packets/s."""
     (entry,) = [one for one in _core.algorithms() if one["name"] == name]

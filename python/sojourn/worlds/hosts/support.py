@@ -40,7 +40,7 @@ def check(scenario: Scenario, available: Collection[str], world: str) -> None:
     if scenario.dumbbell is None:
         refuse("link", "is not possible", "[dumbbell]")
     if scenario.conventions.startswith("ns2"):
-        refuse("conventions", f"= {scenario.conventions!r} is not possible", "default, linux")
+        refuse("conventions", f"= {scenario.conventions!r} is not possible", "rfc, linux")
     if scenario.trace.cwnd:
         refuse("trace.cwnd", "is not possible: the kernel does not report each change", "false")
     traces = (

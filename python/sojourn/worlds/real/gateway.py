@@ -40,6 +40,7 @@ from sojourn.errors import InputError, RunFailed, from_core
 from sojourn.metrics import percentile
 from sojourn.record import Record, transport
 from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.schema import USUAL_CONVENTIONS
 from sojourn.spec.units import Wrong, number
 from sojourn.worlds.real.tun import Tun
 
@@ -187,7 +188,7 @@ class Gateway:
     classes : mapping of int to int
         Traffic class of DiffServ code points; the others have class 0.
     conventions : str
-        Set of defaults of algorithms: ``default``, ``ns2``, ``ns2-2001``, ``linux``.
+        Set of defaults of algorithms: ``linux``, ``rfc``, ``ns2``, ``ns2-2001``.
     priority : int
         Real-time priority, if permitted; 0: none.
     names : (str, str)
@@ -211,7 +212,7 @@ class Gateway:
     overhead: int = 0
     mean_packet: int = 1500
     classes: Mapping[int, int] = field(default_factory=lambda: ASSURED)
-    conventions: str = "default"
+    conventions: str = USUAL_CONVENTIONS
     priority: int = PRIORITY
     names: tuple[str, str] = ("left", "right")
 

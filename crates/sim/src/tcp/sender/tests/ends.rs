@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 #[test]
 fn a_transfer_ends_with_its_last_acknowledgement() {
-    let mut path = Path::new(options("default", &[]), 4, 7, &[]);
+    let mut path = Path::new(options("rfc", &[]), 4, 7, &[]);
     path.start();
     path.drain();
     assert!(path.sender.is_done());
@@ -14,7 +14,7 @@ fn a_transfer_ends_with_its_last_acknowledgement() {
 
 #[test]
 fn a_stopped_sender_only_retransmits() {
-    let mut path = Path::new(options("default", &[("syn", "off")]), 8, u32::MAX, &[2]);
+    let mut path = Path::new(options("rfc", &[("syn", "off")]), 8, u32::MAX, &[2]);
     path.start();
     path.next();
     let top = path.sender.snd_max();
@@ -28,12 +28,12 @@ fn a_stopped_sender_only_retransmits() {
 
 #[test]
 fn a_stopped_sender_with_nothing_in_flight_is_done() {
-    let mut path = Path::new(options("default", &[]), 4, u32::MAX, &[]);
+    let mut path = Path::new(options("rfc", &[]), 4, u32::MAX, &[]);
     path.sender.stop();
     assert!(path.sender.is_done(), "it never started");
     assert_eq!(path.start().sequences(), [0u32; 0]);
 
-    let mut path = Path::new(options("default", &[]), 4, 3, &[]);
+    let mut path = Path::new(options("rfc", &[]), 4, 3, &[]);
     path.start();
     path.drain();
     path.sender.stop();
@@ -42,7 +42,7 @@ fn a_stopped_sender_with_nothing_in_flight_is_done() {
 
 #[test]
 fn the_receivers_window_bounds_outstanding_packets() {
-    let mut path = Path::new(options("default", &[("receiver_window", "5")]), 10, 200, &[]);
+    let mut path = Path::new(options("rfc", &[("receiver_window", "5")]), 10, 200, &[]);
     path.start();
     while path.next().is_some() {
         assert!(path.outstanding() <= 5);
@@ -57,7 +57,7 @@ proptest! {
     /// sender's invariants hold.
     #[test]
     fn every_transfer_ends(variant in prop::sample::select(vec!["reno", "newreno", "sack", "cubic", "dctcp"]),
-                           preset in prop::sample::select(vec!["default", "ns2", "ns2-2001", "linux"]),
+                           preset in prop::sample::select(vec!["rfc", "ns2", "ns2-2001", "linux"]),
                            rule in prop::sample::select(vec![("timer", "rfc6298"), ("loss_detection", "rack"), ("recovery", "prr"), ("recovery", "window"), ("byte_counting", "on"), ("timer", "linux")]),
                            receiver in prop::sample::select(vec!["1", "3", "10", "10000"]),
                            syn in prop::sample::select(vec!["on", "off"]),
@@ -95,7 +95,7 @@ proptest! {
 fn a_sender_returns_to_the_open_state() {
     for set in [&[("variant", "reno")][..], &[("variant", "newreno")], &[("variant", "sack"), ("ecn", "on")]]
     {
-        let mut path = Path::new(options("default", set), 4, u32::MAX, &[20, 40, 41]);
+        let mut path = Path::new(options("rfc", set), 4, u32::MAX, &[20, 40, 41]);
         path.mark.insert((60, 0));
         path.start();
         let mut not_open = 0;

@@ -12,7 +12,7 @@ fn ecn(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
 /// the data that were in flight are acknowledged.
 #[test]
 fn a_mark_halves_the_window_once() {
-    let mut path = Path::new(ecn("default", &[]), 20, u32::MAX, &[]);
+    let mut path = Path::new(ecn("rfc", &[]), 20, u32::MAX, &[]);
     path.mark.insert((0, 0));
     path.start();
     path.sender.ssthresh = 30.0;
@@ -36,7 +36,7 @@ fn retransmissions(turn: &Turn) -> usize {
 /// ACKs with ECE do not grow the window.
 #[test]
 fn an_ack_with_ece_does_not_grow_the_window() {
-    let mut path = Path::new(ecn("default", &[]), 8, u32::MAX, &[]);
+    let mut path = Path::new(ecn("rfc", &[]), 8, u32::MAX, &[]);
     path.mark.insert((2, 0));
     path.start();
     path.next();
@@ -56,7 +56,7 @@ fn an_ack_with_ece_does_not_grow_the_window() {
 
 #[test]
 fn the_next_window_can_be_reduced_again() {
-    let mut path = Path::new(ecn("default", &[]), 8, u32::MAX, &[]);
+    let mut path = Path::new(ecn("rfc", &[]), 8, u32::MAX, &[]);
     path.mark.extend([(0, 0), (8, 0), (9, 0)]);
     path.start();
     path.drain_until(8);
@@ -74,7 +74,7 @@ fn the_next_window_can_be_reduced_again() {
 fn a_mark_and_a_loss_in_one_window_reduce_it_once() {
     for variant in ["reno", "newreno", "sack"] {
         let set = [("variant", variant), ("limited_transmit", "off")];
-        let mut path = Path::new(ecn("default", &set), 16, u32::MAX, &[4]);
+        let mut path = Path::new(ecn("rfc", &set), 16, u32::MAX, &[4]);
         path.mark.insert((1, 0));
         path.start();
         path.drain_until(4);
@@ -90,7 +90,7 @@ fn a_mark_and_a_loss_in_one_window_reduce_it_once() {
 #[test]
 fn a_lost_retransmission_reduces_the_window_again() {
     let set = [("limited_transmit", "off"), ("receiver_window", "30")];
-    let mut path = Path::new(ecn("default", &set), 16, u32::MAX, &[4]);
+    let mut path = Path::new(ecn("rfc", &set), 16, u32::MAX, &[4]);
     path.lose.insert((4, 1));
     path.mark.insert((1, 0));
     path.start();
@@ -122,7 +122,7 @@ fn a_mark_at_its_end_extends_sack1s_recovery() {
 /// RFC 3168, section 6.1.2: a window of one packet is not halved; the next packet waits for the timer.
 #[test]
 fn at_a_window_of_one_the_sender_waits() {
-    for preset in ["default", "ns2"] {
+    for preset in ["rfc", "ns2"] {
         let mut path = Path::new(ecn(preset, &[]), 1, u32::MAX, &[]);
         path.mark.insert((0, 0));
         path.start();
@@ -155,7 +155,7 @@ fn ns_2_waits_longer_at_every_mark_after_the_first() {
 
 #[test]
 fn without_ecn_ece_is_ignored() {
-    let mut path = Path::new(options("default", &[("syn", "off")]), 8, u32::MAX, &[]);
+    let mut path = Path::new(options("rfc", &[("syn", "off")]), 8, u32::MAX, &[]);
     path.start();
     path.deliver(Ack { next: 1, ece: true, sack: Sack::default() });
     assert_eq!((path.sender.cwnd, path.sender.tally().cuts), (9.0, 0));

@@ -139,7 +139,7 @@ proptest! {
                                           receiver in prop::sample::select(vec!["8", "20", "10000"]),
                                           lose in prop::collection::btree_set((0u32..100, 0u32..2), 0..25)) {
         let set = [("variant", "sack"), ("syn", "off"), ("limited_transmit", "off"), ("receiver_window", receiver)];
-        let o = options("default", &set);
+        let o = options("rfc", &set);
         let rwnd = i64::from(o.receiver_window);
         let mut model = Model {
             high_ack: 0,

@@ -5,7 +5,7 @@ use super::*;
 fn rack(set: &[(&str, &str)]) -> TcpOptions {
     let mut all = vec![("syn", "off"), ("loss_detection", "rack"), ("variant", "reno")];
     all.extend(set);
-    options("default", &all)
+    options("rfc", &all)
 }
 
 /// Ten packets, the first lost: it is retransmitted when the third packet above it is SACKed.

@@ -5,7 +5,7 @@ use super::*;
 fn sack(set: &[(&str, &str)]) -> TcpOptions {
     let mut all = vec![("variant", "sack"), ("syn", "off")];
     all.extend(set);
-    options("default", &all)
+    options("rfc", &all)
 }
 
 /// Ten packets, 1 and 3 lost. Per ACK: the packets sent, and pipe.

@@ -9,13 +9,13 @@ const CASES: [(&str, &[(&str, &str)]); 10] = [
     ("ns2", &[("variant", "sack")]),
     ("ns2", &[("variant", "sack"), ("limited_transmit", "on"), ("limited_retransmit", "on")]),
     ("ns2", &[("variant", "sack"), ("ecn", "on")]),
-    ("default", &[("variant", "cubic"), ("scoreboard", "sack1")]),
-    ("default", &[("variant", "sack"), ("scoreboard", "sack1"), ("receiver_window", "12"), ("syn", "off")]),
-    ("default", &[("variant", "sack")]),
+    ("rfc", &[("variant", "cubic"), ("scoreboard", "sack1")]),
+    ("rfc", &[("variant", "sack"), ("scoreboard", "sack1"), ("receiver_window", "12"), ("syn", "off")]),
+    ("rfc", &[("variant", "sack")]),
     ("linux", &[]),
     ("linux", &[("variant", "dctcp"), ("ecn", "on"), ("receiver_window", "12")]),
     ("linux", &[("variant", "reno"), ("recovery", "window"), ("hystart", "rfc9406")]),
-    ("default", &[("loss_detection", "rack"), ("ecn", "on"), ("syn", "off")]),
+    ("rfc", &[("loss_detection", "rack"), ("ecn", "on"), ("syn", "off")]),
 ];
 
 /// Packets, ACKs and retransmissions are lost, in bursts too, packets are marked, timers expire, and some

@@ -6,7 +6,7 @@ use super::*;
 fn sent(set: &[(&str, &str)], window: u32, lose: &[u32]) -> Path {
     let mut all = vec![("syn", "off")];
     all.extend(set);
-    let mut path = Path::new(options("default", &all), window, u32::MAX, lose);
+    let mut path = Path::new(options("rfc", &all), window, u32::MAX, lose);
     path.start();
     path
 }
@@ -122,7 +122,7 @@ fn newreno_is_impatient() {
 /// timeout is at least three seconds.
 #[test]
 fn a_lost_syn_reduces_the_initial_window() {
-    let mut path = Path::new(options("default", &[]), 4, u32::MAX, &[0]);
+    let mut path = Path::new(options("rfc", &[]), 4, u32::MAX, &[0]);
     assert_eq!(path.start().sequences(), [0]);
     assert_eq!(path.sender.deadline(), Some(Time::ZERO + S));
     assert_eq!(path.expire().sequences(), [0]);
@@ -145,7 +145,7 @@ fn a_lost_syn_reduces_the_initial_window() {
 
 #[test]
 fn the_ack_of_the_syn_opens_the_initial_window() {
-    let mut path = Path::new(options("default", &[]), 4, u32::MAX, &[]);
+    let mut path = Path::new(options("rfc", &[]), 4, u32::MAX, &[]);
     assert_eq!(path.start().sequences(), [0]);
     assert_eq!(path.next().unwrap().sequences(), [1, 2, 3, 4]);
     assert_eq!(path.sender.cwnd, 4.0);

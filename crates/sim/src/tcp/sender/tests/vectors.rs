@@ -86,13 +86,13 @@ fn table(path: &mut Path, rows: usize) -> String {
 
 #[test]
 fn newreno_retransmits_one_packet_per_round_trip() {
-    let mut path = two_losses(options("default", &[("limited_transmit", "off")]));
+    let mut path = two_losses(options("rfc", &[("limited_transmit", "off")]));
     assert_eq!(table(&mut path, NEWRENO.lines().count() - 1), NEWRENO);
 }
 
 #[test]
 fn reno_leaves_recovery_at_the_first_new_ack() {
-    let mut path = two_losses(options("default", &[("variant", "reno"), ("limited_transmit", "off")]));
+    let mut path = two_losses(options("rfc", &[("variant", "reno"), ("limited_transmit", "off")]));
     assert_eq!(table(&mut path, RENO.lines().count() - 1), RENO);
 }
 
@@ -126,7 +126,7 @@ fn reno_of_ns_2_waits_for_its_timer_at_the_second_loss() {
 fn the_window_grows_by_one_then_by_its_inverse() {
     let windows =
         [2.0, 3.0, 4.0, 4.25, 4.48529412, 4.70824494, 4.92063831, 5.12386397, 5.31902918, 5.50703342];
-    let mut path = Path::new(options("default", &[("syn", "off")]), 1, u32::MAX, &[]);
+    let mut path = Path::new(options("rfc", &[("syn", "off")]), 1, u32::MAX, &[]);
     path.start();
     path.sender.ssthresh = 4.0;
     for (i, window) in windows.into_iter().enumerate() {
@@ -139,10 +139,10 @@ fn the_window_grows_by_one_then_by_its_inverse() {
 /// TV4: RFC 3390 by the size of a packet, RFC 6928 on request.
 #[test]
 fn the_first_window_depends_on_the_packet_size() {
-    let o = options("default", &[]);
+    let o = options("rfc", &[]);
     let windows = [536, 1000, 1095, 1096, 1460, 2190, 2191].map(|payload| initial_window(&o, payload));
     assert_eq!(windows, [4, 4, 4, 3, 3, 3, 2]);
-    assert_eq!(initial_window(&options("default", &[("initial_window", "10")]), 1460), 10);
+    assert_eq!(initial_window(&options("rfc", &[("initial_window", "10")]), 1460), 10);
     assert_eq!(initial_window(&options("ns2", &[]), 1000), 2);
     assert_eq!(initial_window(&options("ns2-2001", &[]), 1000), 1);
 }
@@ -150,7 +150,7 @@ fn the_first_window_depends_on_the_packet_size() {
 /// RFC 5681, section 3.2, step 2: packets sent by limited transmit do not count in FlightSize.
 #[test]
 fn limited_transmit_sends_two_new_packets_that_do_not_count() {
-    let mut path = two_losses(options("default", &[]));
+    let mut path = two_losses(options("rfc", &[]));
     path.next();
     let turns: Vec<_> = (0..3).map(|_| path.next().unwrap()).collect();
     assert_eq!(turns[0].sequences(), [18]);
@@ -163,7 +163,7 @@ fn limited_transmit_sends_two_new_packets_that_do_not_count() {
 /// RFC 3042: one packet beyond the window at the first duplicate, two at the second.
 #[test]
 fn limited_transmit_exceeds_the_window_by_two_at_most() {
-    let mut path = two_losses(options("default", &[]));
+    let mut path = two_losses(options("rfc", &[]));
     path.sender.cwnd = 14.0;
     path.next(); // 15 packets outstanding, 14.07 allowed
     assert_eq!(path.outstanding(), 15);
@@ -174,7 +174,7 @@ fn limited_transmit_exceeds_the_window_by_two_at_most() {
 /// The receiver's window bounds limited transmit too.
 #[test]
 fn limited_transmit_respects_the_receiver() {
-    let mut path = two_losses(options("default", &[("receiver_window", "17")]));
+    let mut path = two_losses(options("rfc", &[("receiver_window", "17")]));
     path.next();
     assert_eq!(path.next().unwrap().sequences(), [18]);
     assert_eq!(path.next().unwrap().sequences(), [0u32; 0], "17 are outstanding");

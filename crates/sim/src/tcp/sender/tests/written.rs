@@ -20,7 +20,7 @@ impl Path {
 /// Data are sent as far as the window allows, the rest when ACKs allow it.
 #[test]
 fn written_data_wait_for_the_window() {
-    let mut path = path("default", &[("syn", "off")]);
+    let mut path = path("rfc", &[("syn", "off")]);
     path.sender.cwnd = 4.0;
     assert_eq!(path.write(2).sequences(), [0, 1]);
     assert_eq!(path.write(7).sequences(), [2, 3]);
@@ -55,7 +55,7 @@ fn a_window_below_one_packet_waits_for_the_timer_even_if_nothing_is_outstanding(
 
 #[test]
 fn nothing_is_written_after_the_end() {
-    let mut path = path("default", &[("syn", "off")]);
+    let mut path = path("rfc", &[("syn", "off")]);
     path.write(1);
     path.sender.stop();
     assert_eq!(path.write(5).sequences(), [] as [u32; 0]);
