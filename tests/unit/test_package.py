@@ -118,6 +118,29 @@ def test_real_packets_are_moved_by_one_worker(request: pytest.FixtureRequest) ->
             assert [one.args for one in item.iter_markers("xdist_group")] == [("real",)], item.nodeid
 
 
+GROUP = """
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("n", range(8))
+@pytest.mark.xdist_group("one")
+def test(n):
+    Path(f"{os.environ['PYTEST_XDIST_WORKER']}.ran").touch()
+"""
+
+
+def test_the_tests_of_a_group_share_a_worker(tmp_path: Path) -> None:
+    """Of the installed versions. Seen to fail: pytest 9.2.0 with pytest-xdist 3.8.0."""
+    (tmp_path / "test_group.py").write_text(GROUP)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    done = pytest_says("--numprocesses=2", "--dist=loadgroup", cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stdout
+    assert len(list(tmp_path.glob("*.ran"))) == 1
+
+
 @pytest.mark.parametrize(("ci", "processes"), [("true", "0"), ("true", "2"), ("false", "2")])
 def test_a_skip_is_a_failure_in_ci_only(tmp_path: Path, ci: str, processes: str) -> None:
     (tmp_path / "test_one.py").write_text("import pytest\n\n\ndef test(): pytest.skip('no tool')\n")
