@@ -81,8 +81,6 @@ pub(crate) struct Rack {
     /// Retransmissions in order of time; entries that are not the last transmission of their packet are
     /// stale.
     retransmissions: VecDeque<(Time, u32)>,
-    /// One beyond the highest packet that was ever retransmitted.
-    retransmitted_end: u32,
     /// The blocks of the last ACK that had some: most ACKs repeat most of them.
     last_sack: Sack,
     sacked_out: u32,
@@ -135,13 +133,13 @@ impl Rack {
         self.retrans_out += u32::from(packet.flags & RETRANSMITTED == 0);
         packet.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
         self.retransmissions.push_back((now, sequence));
-        self.retransmitted_end = self.retransmitted_end.max(sequence + 1);
     }
 
-    /// Whether no outstanding packet is sacked or lost, or was retransmitted.
+    /// Whether no outstanding packet is sacked or lost, or was retransmitted: a retransmission counts until
+    /// it is delivered or lost.
     #[inline]
     pub(crate) fn is_clean(&self) -> bool {
-        self.sacked_out + self.lost_out + self.retrans_out == 0 && self.packets.una >= self.retransmitted_end
+        self.sacked_out + self.lost_out + self.retrans_out == 0
     }
 
     /// An ACK up to `next`, at most the last packet sent, while [`Rack::is_clean`]. `next` is above the first

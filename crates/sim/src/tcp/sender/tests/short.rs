@@ -22,9 +22,9 @@ const CASES: [(&str, &[(&str, &str)]); 10] = [
 /// transfers are abandoned. If the fast path handles an ACK, the sender sends the same packets and has the
 /// same state as after the general processing; if not, its state has not changed. (Mutants: flags that
 /// exclude it are ignored; retransmissions are taken for new data; the third duplicate is taken for any; the
-/// limit or pipe is counted differently; blocks after the first are ignored; with RACK: a packet
-/// that was retransmitted, a probe, CWR or the state of Linux are ignored; the window grows before it limits
-/// the sender.)
+/// limit or pipe is counted differently; blocks after the first are ignored; with RACK: packets
+/// that are sacked, lost or retransmitted, a probe or the state of Linux are ignored; the window grows
+/// before it limits the sender.)
 #[test]
 fn the_fast_paths_agree_with_general_processing() {
     let taken = [const { Cell::new(0) }; CASES.len()];
