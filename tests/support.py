@@ -1,4 +1,4 @@
-"""Constants of several tests."""
+"""Constants and processes of several tests."""
 
 import subprocess
 import time
@@ -46,3 +46,24 @@ def until(done: Callable[[], object]) -> None:
     while not done():
         assert time.monotonic() < end, "the condition never became true"
         time.sleep(0.01)
+
+
+def read_process(path: Path) -> str:
+    """Return a file of /proc, or nothing if its process, thread or descriptor no longer exists."""
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def threads(pid: int | str = "self") -> dict[int, str]:
+    """Return the names of the threads of a process by thread id, without those that end meanwhile."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    names = {int(task.name): read_process(task / "comm").strip() for task in tasks}
+    return {task: name for task, name in names.items() if name}
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process exists and is no zombie."""
+    stat = read_process(Path(f"/proc/{pid}/stat"))
+    return stat.rpartition(")")[2].split()[:1] not in ([], ["Z"])

@@ -23,7 +23,10 @@ def hold(*pids: int) -> int:
 
 def has_stopped(pid: int) -> bool:
     """Return whether all threads of a process have stopped."""
-    stats = (task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/stat"))
+    try:
+        stats = [task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except (FileNotFoundError, ProcessLookupError):  # a thread has ended meanwhile
+        return False
     return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 

@@ -28,7 +28,7 @@ from sojourn.worlds.hosts.testbed import Layout
 from sojourn.worlds.real.gateway import lateness
 from sojourn.worlds.real.hosts import Network
 from sojourn.worlds.real.world import gateway as gateway_of
-from support import until
+from support import is_alive, read_process, until
 
 HEAD = """
 name = "wire"
@@ -339,7 +339,7 @@ def test_nothing_outlives_a_killed_parent(tmp_path: Path, number: signal.Signals
     parent.send_signal(number)
     parent.wait()
     parent.stdout.close()
-    until(lambda: not any(map(_alive, pids + nginx)))
+    until(lambda: not any(map(is_alive, pids + nginx)))
     assert not list(folder.iterdir())
 
 
@@ -350,12 +350,5 @@ def children(parent: int) -> list[int]:
 
 
 def _status(pid: int, name: str) -> str:
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return ""
+    lines = read_process(Path(f"/proc/{pid}/status")).splitlines()
     return next(line.partition(":")[2].strip() for line in lines if line.startswith(name))
-
-
-def _alive(pid: int) -> bool:
-    return _status(pid, "State")[:1] not in ("", "Z")

@@ -28,7 +28,7 @@ from folders import check_folder
 from sojourn.worlds.hosts.namespace import Namespace, die_with_parent
 from sojourn.worlds.real.addresses import blocks
 from sojourn.worlds.real.shell import STEP
-from support import Cli, until
+from support import Cli, read_process, threads, until
 
 #: Sleeps longer than any test; its command line is unique.
 IDLE = f"sleep 10{os.getpid()}"
@@ -125,7 +125,7 @@ def devices() -> dict[int, str]:
 
 def device(shell: subprocess.Popen[str]) -> tuple[int, str]:
     """Return index and name of a shell's device in our own namespace; other shells may run."""
-    files = (info.read_text() for info in Path(f"/proc/{shell.pid}/fdinfo").iterdir())
+    files = map(read_process, Path(f"/proc/{shell.pid}/fdinfo").iterdir())
     names = {found[1] for file in files if (found := re.search(r"^iff:\s(\S+)$", file, re.MULTILINE))}
     ((index, name),) = ((index, name) for index, name in devices().items() if name in names)
     return index, name
@@ -556,9 +556,9 @@ def test_statistics_start_after_the_warmup(process: Cli):
 @pytest.mark.usefixtures("places")
 def test_processors_may_sleep(start: Callable[..., subprocess.Popen[str]]):
     one = start("--no-awake", "--", *IDLE.split())
-    threads = [(task / "comm").read_text() for task in Path(f"/proc/{one.pid}/task").iterdir()]
-    assert "sojourn-gateway\n" in threads
-    assert "sojourn-awake\n" not in threads
+    names = threads(one.pid).values()
+    assert "sojourn-gateway" in names
+    assert "sojourn-awake" not in names
 
 
 @pytest.mark.usefixtures("places")

@@ -15,7 +15,7 @@ import pytest
 
 import sojourn
 from sojourn.worlds.simulated import forks
-from support import until
+from support import is_alive, until
 
 OWN = """
 import os
@@ -100,9 +100,5 @@ def test_a_worker_without_its_server_can_be_killed() -> None:
     assert forks._server is not None
     forks._server.close()
     worker.kill()
-    until(lambda: not Path(f"/proc/{worker.pid}").exists() or _is_dead(worker.pid))
+    until(lambda: not is_alive(worker.pid))
     pipe.close()
-
-
-def _is_dead(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"

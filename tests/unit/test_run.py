@@ -28,7 +28,7 @@ from sojourn.runner.store import Store
 from sojourn.study.axes import Axis
 from sojourn.study.sweep.model import Sweep
 from sojourn.study.sweep.run import sweep
-from support import SMALL
+from support import SMALL, threads
 
 SPECS = ["droptail", "red min_th 5p max_th 15p", "pi q_ref 10p"]
 
@@ -304,8 +304,7 @@ def test_results_are_selected_by_name(small: sojourn.Scenario) -> None:
 
 
 def threads_of_runs() -> int:
-    names = (path.read_text() for path in Path("/proc/self/task").glob("*/comm"))
-    return sum(name.startswith("sojourn-run") for name in names)
+    return sum(name.startswith("sojourn-run") for name in threads().values())
 
 
 def soon(condition: Callable[[], bool]) -> bool:
