@@ -15,53 +15,89 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
+from scipy.stats import norm
 
-from sojourn.stats import equivalence, mean_ci, paired, t_quantile
+from sojourn.stats import equivalence, paired, t_quantile
 from sojourn.stats.sequential import constant_level, looks, needed, two_stage
-from sojourn.stats.warmup import INCONCLUSIVE, NOT_SETTLED, SETTLED, settling, shifts
+from sojourn.stats.warmup import INCONCLUSIVE, NOT_SETTLED, SETTLED, queue_parts, settling
 
 Floats = NDArray[np.float64]
 
 PAGE = Path(__file__).parents[1] / "docs/how-sure.md"
 #: Parts of a run as the simulator records them, and values of the series in each.
 PARTS, FINE = 128, 10
-#: First-order correlation of these values, as of the issue that the check answers.
+#: First-order correlation of these values in most rows.
 CORRELATION = 0.9
 MEAN = 50.0
 
 
 class Study(NamedTuple):
-    """A kind of study: a first-order autoregressive queue, and a decay that began with the run."""
+    """A kind of study: a first-order autoregressive queue, and a transient that began with the run."""
 
     seeds: int
     #: Share of the run that is warm-up.
     warmup: float
-    #: Time constant of the decay in windows; None: there is none.
+    #: Time constant of a decay in windows; None: there is none.
     decay: float | None
-    #: Shift of the window's mean in (expected) half-widths.
+    #: Shift of the window's mean by it in (expected) half-widths.
     size: float
+    correlation: float = CORRELATION
+    #: A transient that ends in the warm-up: a straight line down to this share of it.
+    ended: float | None = None
+    #: A faster decay from ten standard deviations, with a time constant of a twentieth of a window.
+    second: bool = False
     studies: int = 1000
 
 
 #: Rows of the table of the warm-up check.
 WARMUP = (
     *(Study(seeds, share, None, 0.0) for share in (1 / 2, 1 / 3, 1 / 6) for seeds in (3, 5, 10)),
+    *(Study(seeds, share, None, 0.0, 0.99) for share in (1 / 2, 1 / 6) for seeds in (3, 10)),
+    *(Study(5, 1 / 2, None, 0.0, ended=share) for share in (1 / 10, 1 / 2, 9 / 10)),
     *(Study(5, 1 / 2, decay, size) for decay in (1 / 20, 1 / 5, 2 / 5, 2 / 3, 1.0) for size in (1.5, 3.0)),
-    *(Study(5, 1 / 6, decay, 1.5) for decay in (1 / 20, 1 / 5, 2 / 3, 1.0)),
-    *(Study(seeds, 1 / 2, 2 / 5, 1.5) for seeds in (3, 10)),
+    *(Study(seeds, 1 / 2, 2 / 3, 1.5) for seeds in (3, 10)),
+    Study(5, 1 / 2, 2 / 3, 1.5, 0.99),
+    Study(5, 1 / 2, 2 / 3, 1.5, second=True),
+    Study(5, 1 / 2, 2 / 3, -1.5, second=True),
+    *(Study(5, 1 / 3, decay, 1.5) for decay in (1 / 20, 1 / 5, 2 / 5, 2 / 3)),
+    *(Study(5, 1 / 6, decay, 1.5) for decay in (1 / 20, 1 / 5, 2 / 5, 2 / 3)),
+    Study(5, 1 / 6, 2 / 3, 3.0),
 )
 WARMUP_HEAD = (
-    "seeds", "warm-up (share of the run)", "decay (time constant)", "shift (half-widths)", "settled",
-    "not settled", "inconclusive",
+    "seeds", "warm-up (share of the run)", "correlation", "transient", "shift (half-widths)", "settled",
+    "not settled", "inconclusive", "best possible",
 )  # fmt: skip
 
 
-def queues(rng: np.random.Generator, runs: int) -> Floats:
+def queues(rng: np.random.Generator, runs: int, correlation: float) -> Floats:
     """Return the parts of runs of a queue with mean `MEAN` and standard deviation 10."""
-    noise = rng.normal(size=(runs, (PARTS + 20) * FINE))
-    values = lfilter([1.0], [1.0, -CORRELATION], noise, axis=1)[:, 20 * FINE :]
-    scaled = values * 10.0 * np.sqrt(1 - CORRELATION**2)
+    noise = rng.normal(size=(runs, (PARTS + 60) * FINE))
+    values = lfilter([1.0], [1.0, -correlation], noise, axis=1)[:, 60 * FINE :]
+    scaled = values * 10.0 * np.sqrt(1 - correlation**2)
     return MEAN + scaled.reshape(runs, PARTS, FINE).mean(axis=2)
+
+
+def decay_of(time_constant: float) -> Floats:
+    """Return the means of the parts of a decay, exp(-t / `time_constant`), for a run of length 1."""
+    edges = np.exp(-np.arange(PARTS + 1) / PARTS / time_constant)
+    return (edges[:-1] - edges[1:]) * PARTS * time_constant
+
+
+def transient(study: Study, rng: np.random.Generator) -> Floats:
+    """Return the transient of a study."""
+    window, at = 1.0 - study.warmup, (np.arange(PARTS) + 0.5) / PARTS
+    inside = np.arange(PARTS) >= study.warmup * PARTS
+    found = np.zeros(PARTS)
+    if study.decay is not None:
+        shape = decay_of(study.decay * window)
+        every = queues(rng, 2000, study.correlation)[:, inside].mean(axis=1)
+        half = _t(study.seeds) * every.std(ddof=1) / np.sqrt(study.seeds)
+        found += shape / shape[inside].mean() * study.size * half
+    if study.ended is not None:
+        found += 100.0 * np.clip(1 - at / (study.ended * study.warmup), 0.0, None)
+    if study.second:
+        found += 100.0 * decay_of(window / 20)
+    return found
 
 
 def warmup_row(study: Study) -> tuple[list[float], int]:
@@ -70,26 +106,38 @@ def warmup_row(study: Study) -> tuple[list[float], int]:
     With a decay, studies whose shift does not exceed their own half-width do not count.
     """
     rng = np.random.default_rng([study.seeds, round(1e6 * study.warmup), round(1e6 * (study.decay or 0)),
-                                 round(10 * study.size)])  # fmt: skip
+                                 round(10 * study.size) % 1000, round(1e4 * study.correlation)])  # fmt: skip
     window = 1.0 - study.warmup
-    inside = np.arange(PARTS) >= study.warmup * PARTS
-    shape = np.zeros(PARTS)
-    if study.decay is not None:
-        edges = np.exp(-np.arange(PARTS + 1) / PARTS / (study.decay * window))
-        shape = (edges[:-1] - edges[1:]) / (edges[:-1] - edges[1:])[inside].mean()
-        every = queues(rng, 2000)[:, inside].mean(axis=1)
-        shape *= study.size * (mean_ci(every.tolist()).ci95 or 0.0) * np.sqrt(2000 / study.seeds)
-        shape *= _t(study.seeds) / _t(2000)
+    shape = transient(study, rng)
+    shift = shape[np.arange(PARTS) >= study.warmup * PARTS].mean()
     found = dict.fromkeys((SETTLED, NOT_SETTLED, INCONCLUSIVE), 0)
     counted = 0
     for _ in range(study.studies):
-        parts = queues(rng, study.seeds) + shape
-        known = [shifts(one, 1.0, study.warmup * PARTS, float(PARTS)) for one in parts]
+        parts = queues(rng, study.seeds, study.correlation) + shape
+        known = [queue_parts(one, 1.0, study.warmup * PARTS, float(PARTS)) for one in parts]
         outcome = settling([one for one in known if one is not None], window * PARTS)
-        if study.decay is None or shape[inside].mean() > (outcome.half_width or 0.0):
+        if study.decay is None or abs(shift) > (outcome.half_width or 0.0):
             counted += 1
             found[outcome.outcome] += 1
     return [count / counted for count in found.values()], counted
+
+
+def best_possible(study: Study) -> float:
+    """Return the power of the test that knows the time constant and the correlation (level 5 %).
+
+    Generalized least squares with all parts of the run: the smallest variance of a linear estimate.
+    """
+    assert study.decay is not None
+    window = 1.0 - study.warmup
+    inside = np.arange(PARTS) >= study.warmup * PARTS
+    lags = np.abs(np.subtract.outer(np.arange(PARTS * FINE), np.arange(PARTS * FINE)))
+    fine = 100.0 * study.correlation**lags
+    covariance = fine.reshape(PARTS, FINE, PARTS, FINE).mean(axis=(1, 3)) / study.seeds
+    half = _t(study.seeds) * np.sqrt(covariance[np.ix_(inside, inside)].mean())
+    design = np.column_stack([np.ones(PARTS), decay_of(study.decay * window)])
+    error = np.sqrt(np.linalg.inv(design.T @ np.linalg.solve(covariance, design))[1, 1])
+    ratio = abs(study.size) * half / (error * design[inside, 1].mean())
+    return float(norm.sf(norm.isf(0.025) - ratio) + norm.cdf(norm.ppf(0.025) - ratio))
 
 
 def _t(n: int) -> float:
@@ -99,9 +147,17 @@ def _t(n: int) -> float:
 def warmup_line(study: Study) -> list[str]:
     """Return a row of the table as text."""
     shares, _ = warmup_row(study)
-    what = "none" if study.decay is None else f"{study.decay:.2g} windows"
+    what = "none" if study.decay is None else f"decay of {study.decay:.2g} windows"
+    if study.ended is not None:
+        what = f"straight line that ends at {study.ended:g} of the warm-up"
+    if study.second:
+        what += ", and one of 0.05"
     size = "-" if study.decay is None else f"{study.size:g}"
-    return [f"{study.seeds}", f"{study.warmup:.2f}", what, size, *(f"{100 * one:.1f} %" for one in shares)]
+    best = "-" if study.decay is None else f"{100 * best_possible(study):.1f} %"
+    return [
+        f"{study.seeds}", f"{study.warmup:.2f}", f"{study.correlation:g}", what, size,
+        *(f"{100 * one:.1f} %" for one in shares), best,
+    ]  # fmt: skip
 
 
 class Means(NamedTuple):

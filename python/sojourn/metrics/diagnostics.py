@@ -13,7 +13,7 @@ from typing import Any
 
 from sojourn.record import UNFINISHED, Record
 from sojourn.stats.batch_means import heavy_tail
-from sojourn.stats.warmup import NOT_SETTLED, SETTLED, Settling, Shifts, settling, shifts
+from sojourn.stats.warmup import NOT_SETTLED, SETTLED, QueueParts, Settling, queue_parts, settling
 
 LEAST_UTILIZATION = 0.5
 #: From here on thresholds below the bandwidth-delay product do no harm that a warning should report.
@@ -136,21 +136,21 @@ def settled(found: Iterable[tuple[str, Record]]) -> dict[str, Settling]:
     runs: dict[str, list[Record]] = {}
     for spec, record in found:
         runs.setdefault(spec, []).append(record)
-    return {spec: settling_of([shifts_of(one) for one in group], group[0]) for spec, group in runs.items()}
+    return {spec: settling_of([parts_of(one) for one in group], group[0]) for spec, group in runs.items()}
 
 
-def shifts_of(record: Record, window: tuple[float, float] | None = None) -> Shifts | None:
-    """Return how far a decay may move the mean queue in a window; None if that is not recorded."""
+def parts_of(record: Record, window: tuple[float, float] | None = None) -> QueueParts | None:
+    """Return the queue over time for `settling`; None if that is not recorded."""
     import numpy as np
 
     parts, step = record.parts()
     begin, end = window or record.window
     if step <= 0:
         return None
-    return shifts(parts[: round(end / step)].astype(np.float64, copy=False), step, begin, end)
+    return queue_parts(parts[: round(end / step)].astype(np.float64), step, begin, end)
 
 
-def settling_of(runs: Sequence[Shifts | None], record: Record) -> Settling:
+def settling_of(runs: Sequence[QueueParts | None], record: Record) -> Settling:
     """Return the outcome for an algorithm's runs, one of which is `record`."""
     return settling([one for one in runs if one is not None], record.seconds)
 
@@ -172,8 +172,8 @@ def sentence(found: Settling) -> str:
     if found.outcome == NOT_SETTLED and found.shift is not None:
         move = "falls" if found.shift > 0 else "rises"
         return (
-            f"not settled: the queue still {move} in the window, which moves its mean of {mean} by "
-            f"about {_short(abs(found.shift))} ({half}{cut}); {REMEDY}"
+            f"not settled: the queue still {move} in the window, which may move its mean of {mean} "
+            f"by {_short(abs(found.shift))} ({half}{cut}); {REMEDY}"
         ).replace("(; ", "(")
     if found.bound is None:
         why = "one seed" if found.n == 1 else "all seeds alike"

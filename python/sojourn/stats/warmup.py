@@ -1,20 +1,23 @@
 """Whether a queue had settled when the window began: three outcomes, from the seeds of an algorithm.
 
 What is left of the start in the window is modelled as a decay, A exp(-t / tau), with the time constants
-`DECAYS`. For each of them, least squares give the shift of the window's mean in every run. The shifts of the
-seeds are independent, so Student's t holds for their mean however correlated the queue is within a run
-(replication and deletion: Welch 1983; Law, Simulation Modeling and Analysis, section 9.5). Then
+`DECAYS`. Least squares fit each of them to the mean of the seeds, over the window and as much of the warm-up
+as a decay can describe (`STARTS`). The error of a fit comes from the differences between the seeds at low
+frequencies: a transient is common to all seeds and cancels in them, and the correlation within a run does not
+matter if it is shorter than the window (`_variance`). Then
 
-- **settled**: for every time constant the one-sided 95 % bound of the shift is below the half-width of the
-  mean (two one-sided tests, Schuirmann 1987; as all must pass, no correction is needed: Berger 1982);
-- **not settled**: otherwise, if a shift in the window alone is significant (Bonferroni over `DECAYS`) and
-- **not settled**: else, if a shift in the window alone is significant (Bonferroni over `DECAYS`) and larger
-  than the half-width, or MSER-5 (White 1997) cuts most runs later than the warm-up, which changes their
+- **not settled**: a decay that the data do not reject is significant (Bonferroni over `DECAYS`) and moves the
+  mean of the window by more than its half-width;
+- **settled**: otherwise, if for every time constant the one-sided 95 % bound of the shift is below the
+  half-width of the mean (two one-sided tests, Schuirmann 1987; as all must pass, no correction is needed:
+  Berger 1982);
+- **not settled**, too: otherwise, if MSER-5 (White 1997) cuts most runs later than the warm-up, which changes
+  their mean;
 - **inconclusive**: otherwise.
 
 So at most 5 % of the studies without a transient are called not settled, and at most 5 % of those with a
-transient of a half-width settled, if it decays with a time constant of at most the last of `DECAYS`.
-``validation/error_rates.py`` measures both.
+transient of a half-width settled, if it is a decay with a time constant of at most the last of `DECAYS`.
+``validation/error_rates.py`` measures both, and which share of such transients is found.
 """
 
 from __future__ import annotations
@@ -34,8 +37,13 @@ if TYPE_CHECKING:
 BATCH = 5
 #: Time constants of a decay, in windows.
 DECAYS = (1 / 20, 1 / 10, 1 / 5, 2 / 5, 2 / 3)
-#: The share of the warm-up that is not used: queues fill and overflow at the start, which is no decay.
-UNUSED = 1 / 8
+#: Shares of the warm-up that are not used: the first after which a decay fits. Queues fill and overflow at
+#: the start, which is no decay.
+STARTS = (1 / 8, 1 / 2, 1.0)
+#: Lowest frequencies, in half-waves over the parts that are used: for the error, and to test the fit.
+LOW, FITTED = 4, 8
+#: Probability that a decay is rejected although it is the true one, and that the true model does not fit.
+REJECTED = 0.02
 #: A shift below this share of the mean is ignored.
 NEGLIGIBLE = 0.01
 #: A cut by MSER-5 matters if it changes the mean of the run by this share, and by a packet.
@@ -49,13 +57,14 @@ INCONCLUSIVE: Literal["inconclusive"] = "inconclusive"
 Word = Literal["settled", "not settled", "inconclusive"]
 
 
-class Shifts(NamedTuple):
-    """Estimates from one run of how far a decay moves the mean of its window, one for each of `DECAYS`."""
+class QueueParts(NamedTuple):
+    """The queue of one run over time."""
 
-    #: From all parts but the first of the warm-up: precise.
-    all: tuple[float, ...]
-    #: From the parts of the window only: independent of what happened in the warm-up.
-    window: tuple[float, ...]
+    #: Means of consecutive equal parts of the run, from time 0.
+    values: Floats
+    #: Length of a part, and of the warm-up (s).
+    step: float
+    warmup: float
     #: Mean over the window.
     mean: float
     #: Where MSER-5 cuts the run (s), and the shift that this avoids; None if it is small.
@@ -72,7 +81,8 @@ class Settling(NamedTuple):
     mean, half_width : float or None
         The mean queue over the window, and its 95 % half-width over the seeds.
     shift : float or None
-        The estimated shift of the mean: of the most significant decay, or what MSER-5 cuts.
+        A shift of the mean that the runs do not reject: of the decay that fits best among those that move it
+        by more than the half-width, or what MSER-5 cuts.
     bound : float or None
         The largest shift of the mean that the runs do not exclude (one-sided 95 %).
     slowest : float
@@ -93,47 +103,29 @@ class Settling(NamedTuple):
     n: int = 0
 
 
-def shifts(parts: Floats, step: float, warmup: float, end: float) -> Shifts | None:
-    """Return the estimates of a run from the means of its equal parts; None if the window has too few.
+def queue_parts(parts: Floats, step: float, warmup: float, end: float) -> QueueParts | None:
+    """Return what `settling` needs of a run; None if the window has too few parts.
 
     Parameters
     ----------
     parts : array
-        Means of consecutive parts of the run, from time 0.
+        Means of consecutive parts of the run, from time 0 to `end`.
     step : float
         Length of a part (s).
     warmup, end : float
         The window (s).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> time = np.arange(100.0) + 0.5
-    >>> found = shifts(40 + 30 * np.exp(-(time - 50) / 10), 1.0, 50.0, 100.0)
-    >>> [round(shift, 2) for shift in found.window[2:4]], round(found.mean - 40, 2)
-    ([5.96, 10.4], 5.96)
     """
+    if step <= 0 or (end - warmup) / step < LEAST_PARTS:
+        return None
+    begin = _begins(len(parts), step)
+    mean = float(parts[begin >= warmup - step / 1e6].mean())
+    return QueueParts(parts, step, warmup, mean, _cut(parts, step, warmup, mean))
+
+
+def _begins(parts: int, step: float) -> Floats:
     import numpy as np
 
-    length = end - warmup
-    begin = np.arange(len(parts)) * step
-    inside = begin >= warmup - step / 1e6
-    used = begin >= UNUSED * warmup - step / 1e6
-    if step <= 0 or inside.sum() < LEAST_PARTS:
-        return None
-    found: list[tuple[float, ...]] = []
-    for chosen in (used, inside):
-        values, at = parts[chosen], begin[chosen] - warmup
-        away = values - values.mean()
-        row = []
-        for tau in (share * length for share in DECAYS):
-            decay = np.exp(-at / tau) * tau * -math.expm1(-step / tau) / step
-            decay_away = decay - decay.mean()
-            size = float(decay_away @ away) / float(decay_away @ decay_away)
-            row.append(size * tau * -math.expm1(-length / tau) / length)
-        found.append(tuple(row))
-    mean = float(parts[inside].mean())
-    return Shifts(found[0], found[1], mean, _cut(parts, step, warmup, mean))
+    return np.arange(parts, dtype=np.float64) * step
 
 
 def _cut(parts: Floats, step: float, warmup: float, mean: float) -> tuple[float, float] | None:
@@ -145,14 +137,21 @@ def _cut(parts: Floats, step: float, warmup: float, mean: float) -> tuple[float,
     return (cut * step, shift) if abs(shift) > max(1.0, MATTERS * mean) else None
 
 
-def settling(runs: Sequence[Shifts], length: float) -> Settling:
+def settling(runs: Sequence[QueueParts], length: float) -> Settling:
     """Return the outcome for runs with different seeds; `length` is that of the window (s).
 
     Examples
     --------
-    >>> steady = [Shifts((0.1 * sign,) * 5, (0.0,) * 5, 40.0 + sign, None) for sign in (-1.0, 0.0, 1.0)]
-    >>> settling(steady, 10.0).outcome, settling(steady[:1], 10.0).outcome
+    >>> import numpy as np
+    >>> rng, decay = np.random.default_rng(1), np.exp(-np.arange(100.0) / 30)
+    >>> def study(start):
+    ...     runs = 40 + start * decay + rng.normal(size=(5, 100))
+    ...     return [queue_parts(run, 1.0, 50.0, 100.0) for run in runs]
+    >>> settling(study(0.0), 50.0).outcome, settling(study(0.0)[:1], 50.0).outcome
     ('settled', 'inconclusive')
+    >>> found = settling(study(20.0), 50.0)
+    >>> found.outcome, round(found.shift), round(20 * float(decay[50:].mean()))
+    ('not settled', 2, 2)
     """
     n, slowest = len(runs), DECAYS[-1] * length
     cuts = [run.cut for run in runs if run.cut is not None]
@@ -164,33 +163,120 @@ def settling(runs: Sequence[Shifts], length: float) -> Settling:
     if half is None or half == 0.0:  # one run, or equal runs: no error can be estimated
         word: Word = NOT_SETTLED if is_cut else INCONCLUSIVE
         return Settling(word, mean, half, cut_shift, None, slowest, cut, n)
-    least = NEGLIGIBLE * abs(mean)
-    bounds = []
-    for one in zip(*(run.all for run in runs), strict=True):
-        middle, error = _mean_and_error(one)
-        bounds.append(abs(middle) + t_quantile(1 - 2 * ERROR, n - 1) * error)
-    significant = []
-    for one in zip(*(run.window for run in runs), strict=True):
-        middle, error = _mean_and_error(one)
-        ratio = abs(middle) / error if error > 0 else math.inf
-        if ratio > t_quantile(1 - ERROR / len(DECAYS), n - 1) and abs(middle) > max(half, least):
-            significant.append((ratio, middle))
-    shift = max(significant)[1] if significant else cut_shift
-    moved = bool(significant) or is_cut
-    word = SETTLED if max(bounds) <= max(half, least) else NOT_SETTLED if moved else INCONCLUSIVE
-    return Settling(word, mean, half, shift, max(bounds), slowest, cut, n)
+    least = max(half, NEGLIGIBLE * abs(mean))
+    fits = [_fit(runs, length, start) for start in STARTS]
+    fit = next((one for one in fits if one.misfit <= 1), None) or min(fits, key=lambda one: one.misfit)
+    shift = fit.shift(least)
+    bound = fit.bound()
+    word = INCONCLUSIVE
+    if shift is not None:
+        word = NOT_SETTLED
+    elif bound <= least:
+        word = SETTLED
+    elif is_cut:
+        word, shift = NOT_SETTLED, cut_shift
+    return Settling(word, mean, half, shift, bound, slowest, cut, n)
+
+
+class _Fit(NamedTuple):
+    """Least-squares fits of the `DECAYS` to the mean of the seeds."""
+
+    #: Products of the decays with each other, and with the series; all without their means.
+    products: Floats
+    with_series: Floats
+    #: Means of the decays over the window.
+    means: Floats
+    #: Variance of the series at low frequencies, and its degrees of freedom.
+    variance: float
+    degrees: int
+    #: Lack of fit of the best decay, relative to what noise exceeds with the probability `REJECTED`.
+    misfit: float
+
+    @property
+    def ratios(self) -> Floats:
+        """The t-statistic of each decay."""
+        import numpy as np
+
+        return self.with_series / np.sqrt(self.products.diagonal() * self.variance)
+
+    @property
+    def limit(self) -> float:
+        """The t-statistic above which one of the decays is significant (Bonferroni)."""
+        return t_quantile(1 - ERROR / len(DECAYS), self.degrees)
+
+    def shift(self, least: float) -> float | None:
+        """Return the shift of the best-fitting significant decay above `least`; None if there is none."""
+        import numpy as np
+
+        shifts = self.with_series / self.products.diagonal() * self.means
+        ratios = np.abs(self.ratios)
+        tolerance = t_quantile(1 - REJECTED, self.degrees) ** 2
+        is_possible = ratios**2 >= float(ratios.max()) ** 2 - tolerance
+        chosen = np.flatnonzero(is_possible & (ratios > self.limit) & (np.abs(shifts) > least))
+        return float(shifts[chosen[np.argmax(ratios[chosen])]]) if len(chosen) else None
+
+    def bound(self) -> float:
+        """Return the largest one-sided bound of the shift by a decay, and the best one if it is significant.
+
+        A queue may have two transients of opposite signs, which hide each other from a single decay.
+        """
+        import numpy as np
+
+        best = int(np.argmax(np.abs(self.ratios)))
+        beside = [best] if abs(self.ratios[best]) > self.limit else []
+        quantile = t_quantile(1 - 2 * ERROR, self.degrees)
+        found = []
+        for one in range(len(DECAYS)):
+            chosen = sorted({*beside, one})
+            means = self.means[chosen]
+            inverse = np.linalg.inv(self.products[np.ix_(chosen, chosen)])
+            shift = means @ inverse @ self.with_series[chosen]
+            error = np.sqrt(means @ inverse @ means * self.variance)
+            found.append(float(abs(shift) + quantile * error))
+        return max(found)
+
+
+def _fit(runs: Sequence[QueueParts], length: float, start: float) -> _Fit:
+    """Fit the decays to the parts after this share of the warm-up."""
+    import numpy as np
+    from scipy.special import fdtri
+
+    values, step, warmup, _, _ = runs[0]
+    begin = _begins(len(values), step)
+    used = begin >= start * warmup - step / 1e6
+    at = begin[used] - warmup
+    series = np.array([run.values for run in runs])[:, used]
+    low = min(FITTED, len(at) - 1)
+    waves = np.cos(np.pi * np.arange(1, low + 1)[:, None] * (np.arange(len(at)) + 0.5) / len(at))
+    waves *= math.sqrt(2 / len(at))
+    variance, degrees = _variance(series @ waves.T)
+    decays = np.array([np.exp(-at / (share * length)) for share in DECAYS])
+    means = decays[:, at >= -step / 1e6].mean(axis=1)
+    decays -= decays.mean(axis=1, keepdims=True)
+    middle = series.mean(axis=0)
+    fit = _Fit(decays @ decays.T, decays @ middle, means, variance, degrees, 0.0)
+    best = int(np.argmax(np.abs(fit.ratios)))
+    rest = waves @ (middle - fit.with_series[best] / fit.products[best, best] * decays[best])
+    ratio = float(rest @ rest) / (low - 1) / variance
+    misfit = ratio / float(fdtri(low - 1, degrees, 1 - REJECTED))
+    # If no decay fits, what is left is noise, too.
+    return fit._replace(misfit=misfit, variance=variance * max(1.0, ratio if misfit > 1 else 1.0))
+
+
+def _variance(waves: Floats) -> tuple[float, int]:
+    """Return the variance of the seeds' mean at low frequencies, and its degrees of freedom.
+
+    An orthonormal-series estimate (Lazarus, Lewis, Stock and Watson 2018) from the deviations of the seeds
+    from their mean, which have no common transient. `waves` are the coefficients of each seed.
+    """
+    n = len(waves)
+    away = (waves - waves.mean(axis=0))[:, :LOW]
+    degrees = (n - 1) * away.shape[1]
+    return max(float((away**2).sum()) / degrees / n, 1e-300), degrees
 
 
 def _middle(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
-
-
-def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean, and its standard error."""
-    middle, half, n = mean_ci(values)
-    assert middle is not None
-    assert half is not None
-    return middle, half / t_quantile(0.95, n - 1)
 
 
 def mser(values: Floats, batch: int = BATCH) -> int | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sojourn.algorithms import Aqm
 from sojourn.api import run
 from sojourn.errors import InputError
-from sojourn.metrics.diagnostics import shifts_of
+from sojourn.metrics.diagnostics import parts_of
 from sojourn.spec.scenario import Scenario
 from sojourn.stats.warmup import NOT_SETTLED, SETTLED, Settling, settling
 from sojourn.worlds import Executor
@@ -93,7 +93,7 @@ def pilot(
             for aqm in results.aqms:
                 runs = [one.record for one in results.outcomes if one.point.spec == aqm]
                 # The pilot may be longer than the run; its end is no evidence about the window of the run.
-                known = [shifts_of(one, (chosen, chosen + window)) for one in runs]
+                known = [parts_of(one, (chosen, chosen + window)) for one in runs]
                 found[aqm] = settling([one for one in known if one is not None], window)
             if all(one.outcome == SETTLED for one in found.values()):
                 return Pilot(_moved(scenario, chosen, window), found)

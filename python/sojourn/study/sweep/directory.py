@@ -15,7 +15,7 @@ from sojourn import _core, files
 from sojourn.algorithms import identified_by, remember
 from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics import Own, measure
-from sojourn.metrics.diagnostics import shifts_of
+from sojourn.metrics.diagnostics import parts_of
 from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored, warn_of_changes
@@ -155,12 +155,12 @@ def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
         for point, one in found.items()
         if one is not None
     }
-    shifts = {
+    parts = {
         point: known
         for point, one in found.items()
-        if one is not None and (known := shifts_of(one.record)) is not None
+        if one is not None and (known := parts_of(one.record)) is not None
     }
-    return Swept(plan, metrics, Path(directory), manifest_of(Path(directory)).get("id"), shifts)
+    return Swept(plan, metrics, Path(directory), manifest_of(Path(directory)).get("id"), parts)
 
 
 @refuse_damaged

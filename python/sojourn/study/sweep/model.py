@@ -18,7 +18,7 @@ from sojourn.runner.point import MOST_SEEDS, Point, digest
 from sojourn.spec.scenario import Scenario
 from sojourn.spec.toml import dumps
 from sojourn.stats import mean_ci
-from sojourn.stats.warmup import INCONCLUSIVE, NOT_SETTLED, SETTLED, Settling, Shifts, Word, settling
+from sojourn.stats.warmup import INCONCLUSIVE, NOT_SETTLED, SETTLED, QueueParts, Settling, Word, settling
 from sojourn.study.axes import Axis, Cell, cells
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ class Swept:
     directory: Path | None = None
     #: The id of a complete result (`sojourn.runner.identity`).
     id: str | None = None
-    #: Of each run, how far a decay may move the mean of the measured queue.
-    shifts: Mapping[Point, Shifts] = field(default_factory=dict, repr=False)
+    #: The measured queue of each run over time.
+    parts: Mapping[Point, QueueParts] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def complete(self) -> bool:
@@ -177,7 +177,7 @@ class Swept:
         """Whether the queue had settled when the window began, for each combination and algorithm."""
         found = []
         for cell, group in self._groups:
-            known = [self.shifts[point] for point in group if point in self.shifts]
+            known = [self.parts[point] for point in group if point in self.parts]
             begin, end = cell.scenario.seconds
             name = ", ".join(
                 [*(f"{key} {value}" for key, value in cell.values if key != "aqm"), group[0].spec]

@@ -16,14 +16,14 @@ from sojourn.algorithms import permitting
 from sojourn.arguments import folder as folder_of
 from sojourn.metrics import Metrics, Own, measure
 from sojourn.metrics import load as load_own
-from sojourn.metrics.diagnostics import shifts_of
+from sojourn.metrics.diagnostics import parts_of
 from sojourn.runner.check import check
 from sojourn.runner.code import require_permission
 from sojourn.runner.execute import Progress, execute
 from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
-from sojourn.stats.warmup import Shifts
+from sojourn.stats.warmup import QueueParts
 from sojourn.study.sweep.directory import finish, prepare, where
 from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
 from sojourn.worlds import Executor
@@ -92,13 +92,13 @@ def sweep(
 
     def swept_from(wanted: Sequence[Point], store: Store | None) -> Swept:
         found: dict[Point, Metrics] = {}
-        settling: dict[Point, Shifts] = {}
+        parts: dict[Point, QueueParts] = {}
         with contextlib.nullcontext() if store is None else marking_interruption(store.directory):
             for one in execute(wanted, store, workers, progress, executor=executor):
                 found[one.point] = {**one.metrics, **measure(own, one.record, where(one.point), False)}
-                if (shifts := shifts_of(one.record)) is not None:
-                    settling[one.point] = shifts
-        return Swept(plan, found, None if store is None else store.directory, shifts=settling)
+                if (known := parts_of(one.record)) is not None:
+                    parts[one.point] = known
+        return Swept(plan, found, None if store is None else store.directory, parts=parts)
 
     swept = swept_from(shard.of(points), store)
     if store is None:
