@@ -26,7 +26,7 @@ METRICS = {
     "jain_index": "goodput_jain",
     "in.goodput_bps": "in_goodput_mbps",
 }
-CELLS = ("utilization", "drop_ratio", "mark_ratio", "mean_queue_packets", "timeouts")
+CELLS = ("utilization", "drop_ratio", "mark_ratio", "mean_queue_packets", "timeouts", "jain_index")
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ def test_names_that_users_type_are_topics() -> None:
     known = [
         "web",
         "udp-cbr",
+        "udp-poisson",
         "call",
         "game",
         "mos",

@@ -140,3 +140,16 @@ def test_wrong_keys_of_a_call_are_refused(line: str, expected: str) -> None:
     with pytest.raises((InputError, ExceptionGroup, ValueError)) as caught:
         Scenario.from_toml(LINK.format(rate="2Mbit/s", limit="10p") + CALL + line + "\n")
     assert expected in str(caught.value)
+
+
+def test_a_poisson_source_waits_as_in_md1() -> None:
+    """Packets of 1 ms at a load of 0.8 wait 0.5 x 0.8 / (1 - 0.8) = 2 ms (Pollaczek and Khinchine).
+
+    Seen to fail: constant gaps, which never wait.
+    """
+    source = '[[traffic]]\nname = "poisson"\nkind = "udp-poisson"\nrate = "8Mbit/s"\nsize = "1250B"\n'
+    text = LINK.format(rate="10Mbit/s", limit="1000p").replace('"20s"', '"200s"') + source
+    results = sojourn.run(Scenario.from_toml(text), ["droptail"], seeds=3)
+    waits, rates = (results.values("droptail", name) for name in ("mean_delay_s", "throughput_bps"))
+    assert sum(waits) / 3 == pytest.approx(0.002, rel=0.03)
+    assert sum(rates) / 3 == pytest.approx(8e6, rel=0.01)

@@ -7,8 +7,9 @@
 //! # When it decides
 //! On arrival of b bytes, dt after the last update: VQ <- max(0, VQ - rate dt); if VQ + b > `buffer` the
 //! packet overflows the virtual queue, else VQ <- VQ + b. `form packet` signals the packet that overflows, on
-//! arrival, cause `early`. With `form until_empty` an overflow starts the marking of every packet that
-//! *departs*, until the virtual queue is empty; this form can only mark, so that without ECN it is DropTail.
+//! arrival, cause `early`; an empty virtual queue takes any packet. With `form until_empty` an overflow
+//! starts the marking of every packet that *departs*, until the virtual queue is empty; this form can only
+//! mark, so that without ECN it is DropTail.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -16,6 +17,7 @@
 //! | what is signalled | the packet that overflows | Gibbens and Kelly, ns-2: all departures until the virtual queue is empty (`form until_empty`) | the description of Byun and Baras, and the only form that can drop; preset `ns2` |
 //! | units | bytes | ns-2: packets (`mode packet`) | a link sends bytes; preset `ns2` |
 //! | time of the last drain | always updated | ns-2: not while the virtual queue is empty (`stale_clock`), so that the whole idle time drains the next packets at once: too few marks | an error in the accounting; preset `ns2` |
+//! | packet larger than `buffer` | an empty virtual queue takes it | ns-2: overflows it, so that every packet is marked (`form until_empty`) | `buffer` derived from a limit of one packet is smaller than a packet |
 //! | packet without ECN, `until_empty` | passes | ns-2: same | a drop at departure no longer shortens the queue; ns-2's class has no drops |
 //!
 //! # References
@@ -153,7 +155,8 @@ impl Aqm for Gkvq {
     fn on_offered(&mut self, now: Time, packet: &PacketView, _: &QueueView) {
         self.drain(now);
         let size = self.packet_mode.unwrap_or(f64::from(packet.bytes));
-        self.overflow = self.vq + size > self.buffer;
+        let takes_any = !self.until_empty && self.vq == 0.0;
+        self.overflow = !takes_any && self.vq + size > self.buffer;
         if self.overflow {
             self.flag = self.until_empty;
         } else {

@@ -81,6 +81,20 @@ fn virtual_queues_take_their_size_from_the_limit() {
     }
 }
 
+/// The default of theta makes the virtual buffer of a limit of one packet smaller than the packet. Seen to
+/// fail: without `takes_any` every packet is signalled.
+#[test]
+fn an_empty_virtual_queue_takes_any_packet() {
+    for spec in ["gkvq", "gkvq mode packet", "gkvq mean_packet 500B"] {
+        let mut bench = Bench::new(spec, context().with_limit(Limit::Packets(1)));
+        let queue = bench.queue(0);
+        let verdicts = [0.0, 0.0, 1.0].map(|second| bench.arrive(at(second), &packet(1000), &queue, &[]));
+        assert_eq!(verdicts[0], Verdict::Pass, "{spec}");
+        assert_ne!(verdicts[1], Verdict::Pass, "{spec}");
+        assert_eq!(verdicts[2], Verdict::Pass, "{spec}");
+    }
+}
+
 #[test]
 fn drains_at_its_own_rate() {
     for (spec, left) in

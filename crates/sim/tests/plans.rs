@@ -180,6 +180,7 @@ fn any_kind() -> impl Strategy<Value = TrafficKind> {
         3 => any_web().prop_map(TrafficKind::Web),
         2 => (select(vec![MBIT / 4, MBIT, 2 * MBIT]), size.clone(), select(vec![0.0, 0.0, 0.5]))
             .prop_map(|(rate, size, jitter)| TrafficKind::UdpCbr { rate, size, jitter }),
+        1 => (rate(), size.clone()).prop_map(|(rate, size)| TrafficKind::UdpPoisson { rate, size }),
         1 => (rate(), size).prop_map(|(rate, size)| TrafficKind::UdpOnoff { rate, size, on: Span(20 * MS), off: Span(30 * MS) }),
     ]
 }

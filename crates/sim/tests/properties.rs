@@ -25,7 +25,10 @@ fn try_run(plan: &Plan, seed: u64) -> Option<Record> {
 fn deliveries_are_sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     let (flows, arrived, losses) = (&record.flows, &record.deliveries, &record.losses);
     let is_udp = |i: u32| {
-        matches!(plan.traffic[i as usize].kind, TrafficKind::UdpCbr { .. } | TrafficKind::UdpOnoff { .. })
+        matches!(
+            plan.traffic[i as usize].kind,
+            TrafficKind::UdpCbr { .. } | TrafficKind::UdpPoisson { .. } | TrafficKind::UdpOnoff { .. }
+        )
     };
     let web = |i: u32| matches!(plan.traffic[i as usize].kind, TrafficKind::Web(_));
     for traffic in 0..plan.traffic.len() as u32 {
@@ -280,7 +283,7 @@ proptest! {
         }
         for i in 0..a.flows.traffic.len() {
             let group = &plan.traffic[a.flows.traffic[i] as usize];
-            if let TrafficKind::UdpCbr { .. } | TrafficKind::UdpOnoff { .. } = group.kind {
+            if let TrafficKind::UdpCbr { .. } | TrafficKind::UdpPoisson { .. } | TrafficKind::UdpOnoff { .. } = group.kind {
                 prop_assert_eq!(a.flows.sent_packets[i], b.flows.sent_packets[i]);
             }
         }

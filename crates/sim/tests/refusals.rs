@@ -153,6 +153,24 @@ fn times_are_checked() {
     refused("traffic.ftp.access.delays", good(), |p| p.traffic[0].access = Some(access(MBIT, &[u64::MAX])));
 }
 
+/// A source that is mostly off sends less than its peak rate.
+#[test]
+fn sources_are_limited_by_their_mean_rate() {
+    let long = |plan: &mut Plan| plan.duration = Span(86_400 * SECOND);
+    let with = |on, off| {
+        let mut plan = good();
+        long(&mut plan);
+        onoff(1_000 * MBIT, 1000, on, off)(&mut plan);
+        plan
+    };
+    Simulation::new(&with(SECOND, 99 * SECOND), 1).unwrap_or_else(|error| panic!("{error}"));
+    refused("traffic.onoff.rate", with(SECOND, SECOND), |_| ());
+    refused("traffic.cbr.rate", good(), |p| {
+        long(p);
+        p.traffic[2].kind = TrafficKind::UdpPoisson { rate: 1_000 * MBIT, size: 1000 };
+    });
+}
+
 #[test]
 fn links_are_checked() {
     refused("dumbbell.rate", good(), |p| bell(p).rate = 0);
@@ -295,6 +313,8 @@ proptest! {
                     (TrafficKind::TcpOnoff { on, .. }, 2) => *on = Span(wild),
                     (TrafficKind::TcpOnoff { off, .. }, _) => *off = Span(wild),
                     (TrafficKind::UdpCbr { rate, .. } | TrafficKind::UdpOnoff { rate, .. }, 0) => *rate = wild,
+                    (TrafficKind::UdpPoisson { rate, .. }, 0 | 1) => *rate = wild,
+                    (TrafficKind::UdpPoisson { size, .. }, _) => *size = wild as u32,
                     (TrafficKind::UdpCbr { size, .. } | TrafficKind::UdpOnoff { size, .. }, 1) => *size = wild as u32,
                     (TrafficKind::UdpCbr { jitter, .. }, _) => *jitter = float,
                     (TrafficKind::UdpOnoff { on, .. }, 2) => *on = Span(wild),

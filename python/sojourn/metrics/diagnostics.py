@@ -16,13 +16,22 @@ from sojourn.stats.batch_means import heavy_tail
 from sojourn.stats.warmup import NOT_SETTLED, SETTLED, QueueParts, Settling, queue_parts, settling
 
 LEAST_UTILIZATION = 0.5
-#: From here on thresholds below the bandwidth-delay product do no harm that a warning should report.
+#: From here on the link is used.
 FULL_UTILIZATION = 0.95
-#: Algorithms with RED's default thresholds, and the upper one, in packets.
-RED_DEFAULTS = ("red", "gred", "feng_ared", "choke", "nlred")
-RED_MAX_TH = 15
+#: The default thresholds of algorithms that do not derive them from the link: the parameters, the largest one
+#: and its value in packets, and that under the conventions of ns-2. RED's `max_th` is three times `min_th`.
+FIXED_THRESHOLDS = {
+    **dict.fromkeys(("red", "gred", "feng_ared", "choke", "nlred"), (("min_th", "max_th"), "max_th", 15, 15)),
+    "rio": (("min_in", "max_in", "min_out", "max_out"), "max_in", 70, 30),
+    "rem": (("b_star",), "b_star", 20, 20),
+    "pi": (("q_ref",), "q_ref", 200, 50),
+    "raqm": (("q_0",), "q_0", 50, 50),
+    "avqred": (("min_th", "max_th"), "max_th", 21, 21),
+}
 #: Size of a packet in a bandwidth-delay product, bytes.
 MEAN_PACKET = 1500
+#: From here on the link of a host counts as full, and its packets wait without limit.
+FULL_HOST = 0.97
 FEW_PACKETS = 3
 FULLER = 2.0
 #: Share of unfinished transfers up to which their percentiles are shown without a warning.
@@ -47,10 +56,12 @@ def diagnose(record: Record) -> list[str]:
             f"the measured queue {name} is not the bottleneck: the utilization of its link is only "
             f"{100 * utilization:.0f} %"
         )
-    slower = _slower_link(record)
-    if slower is not None and (utilization or 0) < 0.95:
-        found.append(f"the measured queue {name} is not the bottleneck: {slower}")
     mean = queue["packet_ns"] / (seconds * 1e9)
+    slower = _slower_link(record) if (utilization or 0) < FULL_UTILIZATION else None
+    if slower is None and ((utilization or 0) < FULL_UTILIZATION or mean < 1):
+        slower = _full_hosts(record)
+    if slower is not None:
+        found.append(f"the measured queue {name} is not the bottleneck: {slower}")
     for other in record.queues[1:]:
         fuller = other["packet_ns"] / (seconds * 1e9)
         if fuller > FULLER * mean + 1 and (_utilization(other) or 0) > (utilization or 0):
@@ -63,27 +74,30 @@ def diagnose(record: Record) -> list[str]:
     algorithm = queue["spec"].split()[0]
     if algorithm != "droptail" and sum(queue["drops"][1:]) + sum(queue["marks"]) == 0:
         found.append(f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
-    return found + _old_thresholds(record) + _unfinished(record) + _heavy(record)
+    return found + _fixed_thresholds(record) + _unfinished(record) + _heavy(record)
 
 
-def _old_thresholds(record: Record) -> list[str]:
-    """Return a warning if the thresholds are RED's defaults of 1993, and the link was not used."""
+def _fixed_thresholds(record: Record) -> list[str]:
+    """Return a warning if default thresholds below the bandwidth-delay product left the link unused."""
     queue, dumbbell = record.queues[0], record.plan["topology"].get("dumbbell")
-    spec = queue["spec"].split()
+    name, *words = queue["spec"].split()
     utilization = _utilization(queue)
-    if dumbbell is None or spec[0] not in RED_DEFAULTS or {"min_th", "max_th"} & set(spec):
+    if dumbbell is None or name not in FIXED_THRESHOLDS:
         return []
-    if utilization is None or utilization >= FULL_UTILIZATION:
+    keys, largest, usual, of_ns2 = FIXED_THRESHOLDS[name]
+    if set(keys) & set(words) or utilization is None or utilization >= FULL_UTILIZATION:
         return []
+    threshold = of_ns2 if record.plan.get("conventions", "").startswith("ns2") else usual
     delays = [sum(side["delays"]) / len(side["delays"]) for side in (dumbbell["access"], dumbbell["server"])]
     round_trip = 2 * (dumbbell["delay"] + sum(delays)) / 1e9
     packets = dumbbell["rate"] * round_trip / (8 * MEAN_PACKET)
-    if packets <= RED_MAX_TH:
+    if packets <= threshold:
         return []
     return [
-        f"the default thresholds of {spec[0]}, 5 and {RED_MAX_TH} packets, are those of 1993: max_th is "
-        f"{100 * RED_MAX_TH / packets:.0f} % of the bandwidth-delay product, and the utilization of the link "
-        f"is {100 * utilization:.0f} %; set min_th and max_th, or use ared, which derives them from the rate"
+        f"{name} does not derive {' and '.join(keys)} from the link: the default of {largest}, {threshold} "
+        f"packets, is {100 * threshold / packets:.0f} % of the bandwidth-delay product, and the utilization "
+        f"of the link is {100 * utilization:.0f} %; set {'it' if len(keys) == 1 else 'them'}, or use ared or "
+        "codel, whose defaults suit any rate"
     ]
 
 
@@ -261,5 +275,47 @@ def _slower_link(record: Record) -> str | None:
             return (
                 f"the {side} links carry {nodes * rate / 1e6:g} Mbit/s together, "
                 f"the bottleneck {dumbbell['rate'] / 1e6:g} Mbit/s"
+            )
+    return None
+
+
+def _full_hosts(record: Record) -> str | None:
+    """Return a sentence if links of hosts, whose queues have no limit, carry all they can; or None.
+
+    A side is full if hosts that use `FULL_HOST` of their link carry at least half of its bits. Sessions of
+    web traffic change their hosts and count equally at each one.
+    """
+    dumbbell = record.plan["topology"].get("dumbbell")
+    if dumbbell is None:
+        return None
+    flows = record.flows
+    for side, sends in (("access", True), ("server", False)):
+        loads: dict[tuple[int, int], float] = {}
+        rates: dict[tuple[int, int], int] = {}
+        for number, traffic in enumerate(record.plan["traffic"]):
+            kind, what = next(iter(traffic["kind"].items()))
+            tcp = what if kind == "tcp" else what.get("tcp")
+            size = what["size"] if tcp is None else tcp["payload"] + tcp["header"]
+            links = traffic["access"] if side == "access" and traffic["access"] else dumbbell[side]
+            owner = number if side == "access" and traffic["access"] else -1
+            nodes = links["nodes"] or traffic["count"]
+            own = flows.filter(flows["traffic"] == traffic["name"])
+            packets = own["received_packets"].fill_null(0)
+            if sends != traffic["reverse"]:  # dropped later
+                packets += own["dropped_packets"].fill_null(0)
+            bits = 8 * size / record.seconds * packets.to_numpy()
+            hosts = range(nodes) if kind == "web" else own["index"].to_list()
+            shares = [bits.sum() / nodes] * nodes if kind == "web" else bits.tolist()
+            for host, load in zip(hosts, shares, strict=True):
+                place = (owner if links["nodes"] else number, host % nodes)
+                loads[place] = loads.get(place, 0.0) + load
+                rates[place] = links["rate"]
+        full = [place for place, load in loads.items() if load >= FULL_HOST * rates[place]]
+        if sum(loads[place] for place in full) > 0.5 * sum(loads.values()):
+            most = max(full, key=lambda place: loads[place])
+            return (
+                f"the {side} links of {len(full)} of {len(loads)} hosts are full, with "
+                f"{loads[most] / 1e6:.3g} of {rates[most] / 1e6:g} Mbit/s; they have no limit, so packets "
+                f"wait there instead; set {side}.rate or {side}.nodes"
             )
     return None

@@ -282,6 +282,8 @@ def _kind(scenario: ScenarioFields, traffic: Traffic, place: str, ecn: bool) -> 
         size = _whole(traffic.size)
         rate = max(1, round(size * 8e9 / number("span", traffic.interval)))
         return {"udp_cbr": {"rate": rate, "size": size, "jitter": 0.0}}
+    if traffic.kind == "udp-poisson":
+        return {"udp_poisson": _datagrams(traffic.rate, traffic.size)}
     if traffic.kind == "udp-onoff":
         return {"udp_onoff": {**_datagrams(traffic.rate, traffic.size), **_on_off(traffic)}}
     tcp = {
@@ -326,7 +328,7 @@ def _web(web: Web) -> dict[str, Any]:
 
 def _sizes(traffic: Traffic) -> dict[str, Any] | None:
     """Return the distribution of the sizes of datagrams; None if they are constant."""
-    return _drawn(traffic.size) if traffic.kind in ("udp-cbr", "udp-onoff") else None
+    return _drawn(traffic.size) if traffic.kind in ("udp-cbr", "udp-poisson", "udp-onoff") else None
 
 
 def _drawn(size: str) -> dict[str, Any] | None:

@@ -26,9 +26,11 @@ from sojourn.spec.units import (
     Amount,
     Bytes,
     Capacity,
+    Duration,
     Frequency,
     HowMany,
     Limit,
+    Moment,
     Period,
     Rate,
     Span,
@@ -221,7 +223,7 @@ class _Traffic(Table):
     to: Word | list[Word] | None = Field(None, description="receiving nodes, taken in turn")
     start: Start = Field("0s", description="when each source starts")
     stagger: Stagger | None = Field(None, description="a ramp of starts; absent: one group")
-    stop: Period | None = Field(None, description="when all stop; absent: never")
+    stop: Duration | None = Field(None, description="when all stop; absent: never")
     class_: Annotated[int, Field(ge=0, le=255)] = Field(0, alias="class", description="traffic class")
     marker: Marker | None = Field(
         None, description="profile marker at each source, like 'token_bucket cir 1Mbit/s cbs 15kB'"
@@ -327,6 +329,14 @@ class UdpCbr(_Datagrams):
     )
 
 
+class UdpPoisson(_Datagrams):
+    """Datagrams as a Poisson process: exponential gaps, independent of the sizes."""
+
+    kind: Literal["udp-poisson"]
+    rate: Rate = Field(description="mean, of each source")
+    size: Amount = Field(description="on the wire, drawn for each packet")
+
+
 class UdpOnOff(_Datagrams):
     """Datagrams at a constant rate while on; exponential on and off times."""
 
@@ -366,7 +376,8 @@ class Game(_Datagrams):
 
 TcpTraffic = Tcp | TcpShort | TcpOnOff | Web
 Traffic = Annotated[
-    Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpOnOff | Call | Game, Field(discriminator="kind")
+    Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpPoisson | UdpOnOff | Call | Game,
+    Field(discriminator="kind"),
 ]
 
 
@@ -383,8 +394,8 @@ class Phase(Table):
     """A part of the run with metrics of its own, as ``phases.NAME.METRIC``."""
 
     name: Word = Field(description="name in results")
-    from_: Span = Field(alias="from", description="begin, since the start of the run")
-    to: Period = Field(description="end, at most that of the run")
+    from_: Moment = Field(alias="from", description="begin, since the start of the run")
+    to: Duration = Field(description="end, at most that of the run")
 
 
 class Trace(Table):
@@ -411,9 +422,9 @@ class ScenarioFields(Table):
     """The top-level keys of a scenario file."""
 
     name: Word = Field(description="of the scenario, in results")
-    duration: Period = Field(description="end of the run")
-    warmup: Span = Field("0s", description="statistics start here")
-    drain: bool | Period = Field(
+    duration: Duration = Field(description="end of the run")
+    warmup: Moment = Field("0s", description="statistics start here")
+    drain: bool | Duration = Field(
         False,
         description="the run continues after its end until every transfer and page that began before has "
         "finished, with the same load and no other statistics: at most this long; true: ten durations",

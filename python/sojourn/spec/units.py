@@ -69,20 +69,26 @@ def _text(kind: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def _quantity(kind: str, least: float | None = None) -> AfterValidator:
+_PLAIN = {"span": "ns", "rate": "bit/s", "bytes": "B"}
+_MOST = {"span": (3600 * 24 * 10**9, "24h"), "bytes": (1e12, "1000GB"), "rate": (1e13, "10Tbit/s")}
+#: The longest run, as the core has it.
+_LONGEST = (200 * 24 * 3600 * 10**9, "4800h")
+
+
+def _quantity(
+    kind: str, least: float | None = None, greatest: tuple[float, str] | None = None
+) -> AfterValidator:
+    most = greatest or _MOST.get(kind)
+
     def check(word: str) -> str:
         plain = number(kind, word)
         if least is not None and plain < least:
             raise Wrong(f"= {word!r} is too small", f"{HINTS[kind]}, at least {least:g} {_PLAIN[kind]}")
-        if plain is not None and kind in _MOST and plain > _MOST[kind][0]:
-            raise Wrong(f"= {word!r} is too large", f"{HINTS[kind]}, at most {_MOST[kind][1]}")
+        if plain is not None and most is not None and plain > most[0]:
+            raise Wrong(f"= {word!r} is too large", f"{HINTS[kind]}, at most {most[1]}")
         return _core.canonical_unit(kind, word)
 
     return AfterValidator(check)
-
-
-_PLAIN = {"span": "ns", "rate": "bit/s", "bytes": "B"}
-_MOST = {"span": (3600 * 24 * 10**9, "24h"), "bytes": (1e12, "1000GB"), "rate": (1e13, "10Tbit/s")}
 
 
 SHAPES = {"constant": 1, "uniform": 2, "exponential": 1, "pareto": 2, "lomax": 2}
@@ -201,6 +207,9 @@ def _schema(kind: str) -> WithJsonSchema:
 
 Span = Annotated[str, _text("span"), _quantity("span"), _schema("span")]
 Period = Annotated[str, _text("span"), _quantity("span", 1), _schema("span")]
+#: Moments and parts of a run: longer than other times.
+Moment = Annotated[str, _text("span"), _quantity("span", greatest=_LONGEST), _schema("span")]
+Duration = Annotated[str, _text("span"), _quantity("span", 1, _LONGEST), _schema("span")]
 Rate = Annotated[str, _text("rate"), _quantity("rate", 1), _schema("rate")]
 Bytes = Annotated[str, _text("bytes"), _quantity("bytes", 0), _schema("bytes")]
 

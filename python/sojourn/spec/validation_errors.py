@@ -102,7 +102,9 @@ def _message(
         near = _core.nearest(word, allowed) if isinstance(word, str) else None
         return InputError(key, f"= {_show(word)} is not one of the allowed words", ", ".join(allowed), near)
     if kind == "union_tag_not_found":
-        return InputError(key, _MISSING, "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-onoff, call, game")
+        return InputError(
+            key, _MISSING, "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-poisson, udp-onoff, call, game"
+        )
     if one["loc"][-1] == "str":  # the first member of a union: an option's value
         return InputError(key, f"= {_show(given)} is not a value", "text, a whole number, true or false")
     return InputError(key, f"= {_show(given)} {_plainly(one)}", _allowed(one, root, path, data))

@@ -29,7 +29,9 @@ pub(crate) fn fast_path(plan: &Plan, layout: &Layout, measured: u32, is_plain: b
 /// Whether senders of this traffic do nothing but react to acknowledgements and to their timer.
 pub(super) fn sender(kind: &TrafficKind) -> Result<(), SlowPathReason> {
     match kind {
-        TrafficKind::UdpCbr { .. } | TrafficKind::UdpOnoff { .. } => Err(SlowPathReason::Datagrams),
+        TrafficKind::UdpCbr { .. } | TrafficKind::UdpPoisson { .. } | TrafficKind::UdpOnoff { .. } => {
+            Err(SlowPathReason::Datagrams)
+        }
         TrafficKind::Tcp(tcp) if tcp.max_rate.is_some() => Err(SlowPathReason::RateCap),
         TrafficKind::Tcp(tcp) if tcp.options.overhead > Span::ZERO => Err(SlowPathReason::SendJitter),
         TrafficKind::Tcp(_) => Ok(()),

@@ -408,7 +408,9 @@ fn check_access(key: &str, access: &Access) -> Result<(), PlanError> {
 fn mean_packet(traffic: &[Traffic]) -> u32 {
     let tcp = traffic.iter().find_map(|t| t.kind.tcp()).map(|tcp| tcp.payload + tcp.header);
     let udp = traffic.iter().find_map(|t| match t.kind {
-        plan::TrafficKind::UdpCbr { size, .. } | plan::TrafficKind::UdpOnoff { size, .. } => Some(size),
+        plan::TrafficKind::UdpCbr { size, .. }
+        | plan::TrafficKind::UdpPoisson { size, .. }
+        | plan::TrafficKind::UdpOnoff { size, .. } => Some(size),
         _ => None,
     });
     tcp.or(udp).unwrap_or(1000)

@@ -338,6 +338,13 @@ pub enum TrafficKind {
         #[serde(default)]
         jitter: f64,
     },
+    /// Datagrams as a Poisson process.
+    UdpPoisson {
+        /// Mean rate of each source.
+        rate: u64,
+        /// Mean size on the wire.
+        size: u32,
+    },
     /// Datagrams at a constant rate during exponential on times.
     UdpOnoff {
         /// Rate in on times.
@@ -361,7 +368,9 @@ impl TrafficKind {
             | TrafficKind::TcpShort { tcp, .. }
             | TrafficKind::TcpOnoff { tcp, .. }
             | TrafficKind::Web(Web { tcp, .. }) => Some(tcp),
-            TrafficKind::UdpCbr { .. } | TrafficKind::UdpOnoff { .. } => None,
+            TrafficKind::UdpCbr { .. } | TrafficKind::UdpPoisson { .. } | TrafficKind::UdpOnoff { .. } => {
+                None
+            }
         }
     }
 }

@@ -106,8 +106,8 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             TrafficKind::Tcp(tcp) => connection(&key, tcp)?,
             TrafficKind::TcpOnoff { rate, on, off, tcp } => {
                 connection(&key, tcp)?;
-                datagrams(&key, *rate, tcp.payload + tcp.header, lasts)?;
                 on_off(&key, *on, *off)?;
+                datagrams(&key, *rate, tcp.payload + tcp.header, mean_on(lasts, *on, *off))?;
             }
             TrafficKind::TcpShort { arrivals, size, lifetime, tcp } => {
                 connection(&key, tcp)?;
@@ -140,9 +140,10 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
                     );
                 }
             }
+            TrafficKind::UdpPoisson { rate, size } => datagrams(&key, *rate, *size, lasts)?,
             TrafficKind::UdpOnoff { rate, size, on, off } => {
-                datagrams(&key, *rate, *size, lasts)?;
                 on_off(&key, *on, *off)?;
+                datagrams(&key, *rate, *size, mean_on(lasts, *on, *off))?;
             }
         }
     }
@@ -305,7 +306,14 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn datagrams(key: &str, rate: u64, size: u32, lasts: Span) -> Result<(), PlanError> {
+/// The mean time for which a source is on in `lasts`.
+fn mean_on(lasts: Span, on: Span, off: Span) -> Span {
+    let share = u128::from(lasts.0) * u128::from(on.0) / (u128::from(on.0) + u128::from(off.0));
+    Span(share as u64)
+}
+
+/// Check a source that sends at `rate` for the time `sends`.
+fn datagrams(key: &str, rate: u64, size: u32, sends: Span) -> Result<(), PlanError> {
     if rate == 0 {
         return Err(PlanError::new(format!("{key}.rate"), "is zero").allowed("at least 1bit/s"));
     }
@@ -316,7 +324,7 @@ fn datagrams(key: &str, rate: u64, size: u32, lasts: Span) -> Result<(), PlanErr
         return Err(PlanError::new(format!("{key}.rate"), "is more than one packet per nanosecond")
             .allowed("at most a packet per nanosecond"));
     }
-    if u128::from(rate) * u128::from(lasts.0) / (u128::from(size) * 8_000_000_000) > u128::from(MAX_PACKETS) {
+    if u128::from(rate) * u128::from(sends.0) / (u128::from(size) * 8_000_000_000) > u128::from(MAX_PACKETS) {
         return Err(PlanError::new(format!("{key}.rate"), "gives too many packets")
             .allowed("at most 2 billion from a source in a run"));
     }

@@ -125,6 +125,8 @@ pub(crate) enum Datagrams {
         last: u128,
         gaps: Stream,
     },
+    /// A Poisson process; `mean` is that of the gaps, which do not depend on the sizes.
+    Poisson { mean: f64, gaps: Stream },
     /// Bursts of packets one interval apart, with exponential (ns-2's EXPOO) or Pareto (its POO) lengths and
     /// idle times.
     OnOff {
@@ -158,6 +160,10 @@ impl Datagrams {
                 let last = u128::from(start.0) * u128::from(rate);
                 Some((Datagrams::Cbr { rate, jitter, last, gaps: own("gap") }, size))
             }
+            TrafficKind::UdpPoisson { rate, size } => {
+                let mean = f64::from(size) * 8e9 / rate as f64;
+                Some((Datagrams::Poisson { mean, gaps: own("gap") }, size))
+            }
             TrafficKind::UdpOnoff { rate, size, on, off } => {
                 Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
             }
@@ -188,11 +194,12 @@ impl Datagrams {
         self
     }
 
-    /// The time of the first packet: `start` for a constant rate, after the first idle time for an on/off
-    /// source.
+    /// The time of the first packet: `start` for a constant rate, after the first gap or idle time for other
+    /// sources.
     pub(crate) fn first(&mut self, start: Time) -> Time {
         match self {
             Datagrams::Cbr { .. } => start,
+            Datagrams::Poisson { mean, gaps } => start + Draw::Exponential(*mean).span(&mut gaps.indexed(0)),
             Datagrams::OnOff { .. } => self.begin_burst(start),
         }
     }
@@ -209,6 +216,9 @@ impl Datagrams {
                 }
                 *last += step;
                 Time((*last / u128::from(*rate)) as u64)
+            }
+            Datagrams::Poisson { mean, gaps } => {
+                now + Draw::Exponential(*mean).span(&mut gaps.indexed(count))
             }
             Datagrams::OnOff { rate, size, interval, left, .. } => {
                 let duration =

@@ -153,10 +153,10 @@ def _refuse(scenario: Scenario, plan: dict[str, Any]) -> None:
     for traffic in plan["traffic"]:
         place = f"{where}: traffic.{traffic['name']}"
         kind = next(iter(traffic["kind"]))
-        if kind not in ("tcp", "udp_cbr", "udp_onoff"):
+        if kind not in ("tcp", "udp_cbr", "udp_poisson", "udp_onoff"):
             word = kind.replace("_", "-")
             problem = f"= {word!r} has pauses or ends: the fluid world has no slow start, only endless TCP"
-            raise InputError(f"{place}.kind", problem, "tcp, udp-cbr, udp-onoff")
+            raise InputError(f"{place}.kind", problem, "tcp, udp-cbr, udp-poisson, udp-onoff")
         if traffic["stagger"] is not None:
             raise InputError(
                 f"{place}.stagger", "is a ramp: here all flows of a traffic start at once", "start"
