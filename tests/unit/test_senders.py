@@ -21,6 +21,9 @@ def test_each_kind_of_sender_is_in_the_line() -> None:
         "CUBIC with HyStart, SACK, RACK-TLP, PRR, initial window 10, ACKs delayed up to 40 ms, "
         "minimum RTO 200 ms"
     )
+    paced = senders(linux.with_(tcp={"pacing": True}))
+    assert paced is not None
+    assert "PRR, paced, initial window" in paced
     both = [{**_data(scenario), "name": name, "variant": name} for name in ("reno", "dctcp")]
     two = senders(scenario.with_(conventions="linux", traffic=both))
     assert two is not None

@@ -116,6 +116,7 @@ fn each_reason_is_named() {
             with_traffic(TrafficKind::Tcp(Tcp { max_rate: Some(MBIT), ..connection() })),
         ),
         (SlowPathReason::SendJitter, with_options(&[("overhead", "1ms")])),
+        (SlowPathReason::Pacing, with_options(&[("pacing", "on")])),
         (SlowPathReason::DelayedAcks, with_two_receivers()),
         (
             SlowPathReason::SharedAccess,

@@ -124,6 +124,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 // HyStart++ needs RACK, which is a rule of its own under the other presets.
                 let needs_rack = rule == "hystart" && preset != "linux";
                 let (rule, word) = if needs_rack { ("loss_detection", "rack") } else { (rule, word) };
+                let overhead = if rule == "pacing" { "0s" } else { overhead };
                 let set = [
                     ("variant", variant),
                     ("delayed_ack", delayed_ack),
@@ -152,6 +153,7 @@ fn any_rule() -> impl Strategy<Value = (&'static str, &'static str)> {
         ("ect", "ect1"),
         ("cubic", "linux"),
         ("hystart", "rfc9406"),
+        ("pacing", "on"),
     ])
 }
 

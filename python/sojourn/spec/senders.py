@@ -30,6 +30,7 @@ def _line(options: dict[str, Any]) -> str:
         "SACK" if options["sack"] else "",
         "RACK-TLP" if options["loss_detection"] == "rack" else "",
         "PRR" if options["recovery"] == "prr" else "",
+        "paced" if options["pacing"] else "",
         f"initial window {window}" if window else "",
         f"ACKs delayed up to {_time(delay)}" if delay else "an ACK per packet",
         f"minimum RTO {_time(options['min_rto'])}",

@@ -29,7 +29,7 @@ pub(crate) enum EventKind {
     DelayedAck,
     /// A flow, or a group of flows, stops sending new data.
     Stop,
-    /// The send jitter of a sender is over.
+    /// The send jitter of a sender is over, or its pacing allows the next packet.
     Release,
     /// A source starts, or sends the next packet.
     Source,

@@ -293,6 +293,10 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
             return Err(PlanError::new(format!("{key}.tcp.{name}"), "is too long").allowed("at most a day"));
         }
     }
+    if o.pacing && o.overhead > Span::ZERO {
+        return Err(PlanError::new(format!("{key}.tcp.pacing"), "is on, but overhead delays packets, too")
+            .allowed("off, or no overhead"));
+    }
     if o.min_rto > o.max_rto {
         return Err(
             PlanError::new(format!("{key}.tcp.min_rto"), "is above max_rto").allowed("at most max_rto")

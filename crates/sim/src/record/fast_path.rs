@@ -35,6 +35,8 @@ pub enum SlowPathReason {
     RateCap,
     /// A sender waits before it sends (`overhead`).
     SendJitter,
+    /// A sender paces its packets.
+    Pacing,
     /// Receivers at the ends of several links may delay acknowledgements.
     DelayedAcks,
     /// Several flows send on the same first link.
@@ -57,6 +59,7 @@ impl SlowPathReason {
             SlowPathReason::Application => "no long-lived connections",
             SlowPathReason::RateCap => "a rate cap",
             SlowPathReason::SendJitter => "send jitter",
+            SlowPathReason::Pacing => "paced packets",
             SlowPathReason::DelayedAcks => "delayed acknowledgements of several hosts",
             SlowPathReason::SharedAccess => "flows that share an access link",
             SlowPathReason::QueueAtSender => "a queue on the sender's own link",

@@ -176,7 +176,7 @@ fn with_sender(
     }
     let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
     rto_scan.arm(calendar, timer, expires, sender.expires(), now);
-    if let Some(time) = sender.take_jitter_timer() {
+    if let Some(time) = sender.take_send_timer() {
         calendar.push(Event::new(time, time - now, EventKind::Release, number));
     }
 }
@@ -210,10 +210,10 @@ pub(super) fn on_retransmission_event(
     }
 }
 
-/// The send jitter of a sender is over.
+/// A sender that has waited may send: its jitter is over, or its pacing allows the next packet.
 pub(super) fn on_release(hosts: &mut Hosts, calendar: &mut CalendarQueue<Packet>, now: Time, number: u32) {
     with_sender(hosts, calendar, now, number, |sender, tcp, (out, _)| {
-        sender.end_jitter(&tcp.options, now, out);
+        sender.end_wait(&tcp.options, now, out);
     });
 }
 

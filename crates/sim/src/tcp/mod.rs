@@ -2,6 +2,7 @@
 
 mod congestion;
 mod options;
+mod pacing;
 mod prr;
 mod rack;
 mod receiver;

@@ -200,6 +200,7 @@ pub struct TcpOptions {
     pub loss_detection: LossDetection,
     pub recovery: Recovery,
     pub byte_counting: bool,
+    pub pacing: bool,
     pub ecn: bool,
     pub ect: Ect,
     pub syn: bool,

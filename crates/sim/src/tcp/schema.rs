@@ -76,7 +76,7 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 30] = [
+pub static OPTIONS: [TcpParam; 31] = [
     option(
         "variant",
         Kind::Choice(Variant::WORDS),
@@ -141,6 +141,15 @@ pub static OPTIONS: [TcpParam; 30] = [
         "RFC 3465; off as in RFC 5681",
     )
     .linux("on"),
+    option(
+        "pacing",
+        Kind::Flag,
+        "off",
+        None,
+        "packets leave at two windows per round trip in slow start and 1.2 afterwards, not in bursts; excludes \
+         overhead",
+        "Linux without the discipline fq: off unless the congestion control paces",
+    ),
     option(
         "ecn",
         Kind::Flag,
@@ -464,6 +473,7 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         loss_detection,
         recovery,
         byte_counting: flag("byte_counting")?,
+        pacing: flag("pacing")?,
         ect,
         ecn: flag("ecn")?,
         syn: flag("syn")?,
@@ -488,6 +498,9 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         sack_bytes: count("sack_bytes")?,
         overhead: span("overhead")?,
     };
+    if options.pacing && options.overhead > Span::ZERO {
+        return Err(wrong("pacing", "= on, but overhead delays packets, too", "off, or overhead = \"0s\""));
+    }
     if options.min_rto > options.max_rto {
         return Err(wrong("min_rto", "is above max_rto", "at most max_rto"));
     }
@@ -541,5 +554,7 @@ mod tests {
         assert_eq!(error.nearest.as_deref(), Some("ns2"));
         assert!(resolve("rfc", &[("receiver_window".to_owned(), "0".to_owned())]).is_err());
         assert!(resolve("rfc", &[("min_rto".to_owned(), "61s".to_owned())]).is_err());
+        let both = [("pacing", "on"), ("overhead", "1ms")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(resolve("rfc", &both).unwrap_err().key, "tcp.pacing");
     }
 }

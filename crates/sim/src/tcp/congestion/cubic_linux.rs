@@ -50,12 +50,13 @@ pub(crate) struct CubicLinux {
     /// When the last packet was sent (`lsndtime`).
     last_sent: Time,
     hystart: Option<HyStart>,
+    is_paced: bool,
 }
 
 impl CubicLinux {
     pub(crate) fn new(o: &TcpOptions) -> CubicLinux {
-        let hystart = (o.hystart == HyStartForm::Linux).then(|| HyStart::beginning(0, Time::ZERO));
-        CubicLinux { hystart, ..CubicLinux::with_tick(o.tick()) }
+        let hystart = (o.hystart == HyStartForm::Linux).then(|| HyStart::beginning(0, Time::ZERO, o.pacing));
+        CubicLinux { hystart, is_paced: o.pacing, ..CubicLinux::with_tick(o.tick()) }
     }
 
     fn with_tick(tick: Span) -> CubicLinux {
@@ -74,6 +75,7 @@ impl CubicLinux {
             counter: WindowCounter::default(),
             last_sent: Time::ZERO,
             hystart: None,
+            is_paced: false,
         }
     }
 
@@ -167,8 +169,9 @@ impl CongestionControl for CubicLinux {
 
     /// `cubictcp_state`: all is forgotten, and HyStart acts again.
     fn on_timeout(&mut self, nxt: u32, now: Time) {
-        let hystart = self.hystart.is_some().then(|| HyStart::beginning(nxt, now));
-        *self = CubicLinux { hystart, last_sent: self.last_sent, ..CubicLinux::with_tick(self.tick) };
+        let CubicLinux { tick, last_sent, is_paced, .. } = *self;
+        let hystart = self.hystart.is_some().then(|| HyStart::beginning(nxt, now, is_paced));
+        *self = CubicLinux { hystart, last_sent, is_paced, ..CubicLinux::with_tick(tick) };
     }
 
     fn reduced(&self, window: f64) -> f64 {

@@ -35,12 +35,21 @@ pub(crate) struct HyStart {
     /// The shortest RTT of this round trip, and the number of its samples.
     min_rtt: Span,
     samples: u8,
+    is_paced: bool,
 }
 
 impl HyStart {
     /// A round trip that begins now and ends when packet `end` is acknowledged (`bictcp_hystart_reset`).
-    pub(crate) fn beginning(end: u32, now: Time) -> HyStart {
-        HyStart { found: false, end, start: now, last_ack: now, min_rtt: Span(u64::MAX), samples: 0 }
+    pub(crate) fn beginning(end: u32, now: Time, is_paced: bool) -> HyStart {
+        HyStart {
+            found: false,
+            end,
+            start: now,
+            last_ack: now,
+            min_rtt: Span(u64::MAX),
+            samples: 0,
+            is_paced,
+        }
     }
 
     /// An ACK in slow start with the sample `rtt`; `min_rtt` is the shortest of the connection. Returns
@@ -50,16 +59,17 @@ impl HyStart {
             return false;
         }
         if ack.una > self.end {
-            *self = HyStart::beginning(ack.nxt, ack.now);
+            *self = HyStart::beginning(ack.nxt, ack.now, self.is_paced);
         }
         if ack.cwnd < LOW_WINDOW {
             return false;
         }
         // The packets of a round trip are sent in a train; if its ACKs take longer than half of the shortest
-        // round trip, the window fills the path. Senders that pace would spread it over the round trip.
+        // round trip, the window fills the path. Pacing spreads it over up to half a round trip more.
         if ack.now - self.last_ack <= ACK_DELTA {
             self.last_ack = ack.now;
-            self.found |= ack.now - self.start > (min_rtt + ACK_DELAY) / 2;
+            let longest = min_rtt + ACK_DELAY;
+            self.found |= ack.now - self.start > if self.is_paced { longest } else { longest / 2 };
         }
         self.min_rtt = self.min_rtt.min(rtt);
         if self.samples < SAMPLES {
@@ -75,13 +85,14 @@ impl HyStart {
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 /// RFC 9406: round trips of CSS until slow start ends.
 const CSS_ROUNDS: u8 = 5;
-/// RFC 9406: the packets of an ACK that count, as senders do not pace.
+/// RFC 9406: the packets of an ACK that count, unless the sender paces (section 4.3).
 const LIMIT: f64 = 8.0;
 
 /// HyStart++ (RFC 9406, section 4.2), which acts in the first slow start only (section 4.3).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HyStartPlusPlus {
     is_over: bool,
+    is_paced: bool,
     /// windowEnd: the round ends when all packets below are acknowledged.
     window_end: u32,
     last_round_min_rtt: Option<Span>,
@@ -99,6 +110,10 @@ struct Css {
 }
 
 impl HyStartPlusPlus {
+    pub(crate) fn new(is_paced: bool) -> HyStartPlusPlus {
+        HyStartPlusPlus { is_paced, ..HyStartPlusPlus::default() }
+    }
+
     /// An ACK; returns whether slow start ends.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) -> bool {
         if self.is_over || !ack.is_slow_start {
@@ -134,7 +149,8 @@ impl HyStartPlusPlus {
         if self.is_over {
             return packets;
         }
-        packets.min(LIMIT) / if self.css.is_some() { CSS_GROWTH_DIVISOR } else { 1.0 }
+        let counted = if self.is_paced { packets } else { packets.min(LIMIT) };
+        counted / if self.css.is_some() { CSS_GROWTH_DIVISOR } else { 1.0 }
     }
 
     /// A congestion event: the first slow start is over.
@@ -156,7 +172,15 @@ mod tests {
 
     /// The first of `acks`, which are (packet, time, RTT, window), at which slow start ends.
     fn linux(acks: impl Iterator<Item = (u32, u64, u64, f64)>, min_rtt_us: u64) -> Option<u32> {
-        let mut hystart = HyStart::beginning(0, Time::ZERO);
+        linux_paced(acks, min_rtt_us, false)
+    }
+
+    fn linux_paced(
+        acks: impl Iterator<Item = (u32, u64, u64, f64)>,
+        min_rtt_us: u64,
+        is_paced: bool,
+    ) -> Option<u32> {
+        let mut hystart = HyStart::beginning(0, Time::ZERO, is_paced);
         acks.map(|(una, us, rtt_us, cwnd)| (una, ack(una, 100, us, rtt_us, cwnd)))
             .find(|(_, ack)| hystart.on_ack(ack, ack.rtt.unwrap(), US * min_rtt_us))
             .map(|(una, _)| una)
@@ -169,6 +193,7 @@ mod tests {
         let train = |gap: u64| (1..60).map(move |i| (i, 50_000 + gap * u64::from(i - 1), 41_000, 30.0));
         assert_eq!(linux(train(1200), 40_000), Some(19));
         assert_eq!(linux(train(2400), 40_000), None);
+        assert_eq!(linux_paced(train(1200), 40_000, true), Some(36), "34 * 1.2 = 40.8, 35 * 1.2 = 42 ms");
     }
 
     /// 40 ms at least, so 45 ms and more are too long: judged from the ninth sample of the round trip on. A
@@ -224,5 +249,6 @@ mod tests {
         hystart.end();
         assert!(!hystart.on_ack(&ack(1, 10, 0, 40_000, 50.0)));
         assert_eq!(hystart.increment(20.0), 20.0);
+        assert_eq!([false, true].map(|is_paced| HyStartPlusPlus::new(is_paced).increment(20.0)), [8.0, 20.0]);
     }
 }

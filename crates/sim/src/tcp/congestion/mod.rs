@@ -135,7 +135,7 @@ pub(crate) struct Control {
 
 impl Control {
     pub(crate) fn new(o: &TcpOptions) -> Control {
-        let hystart = (o.hystart == HyStartForm::Rfc9406).then(HyStartPlusPlus::default);
+        let hystart = (o.hystart == HyStartForm::Rfc9406).then(|| HyStartPlusPlus::new(o.pacing));
         Control { algorithm: Algorithm::new(o), hystart }
     }
 

@@ -1,9 +1,11 @@
-//! State that only some options need: a congestion control other than Reno, RACK-TLP, PRR, send jitter.
+//! State that only some options need: a congestion control other than Reno, RACK-TLP, PRR, pacing, send
+//! jitter.
 
 use super::{Segment, Sender, rack_tlp::RackTlp};
 use crate::tcp::{
     congestion::Control,
     options::{LossDetection, Recovery, TcpOptions},
+    pacing::{self, Pacer},
     prr::Prr,
 };
 use sojourn_aqm::{Random, Span, Stream, Time};
@@ -17,6 +19,8 @@ pub(super) struct Extensions {
     pub(super) prr: Prr,
     /// Packets that the current ACK delivered (DeliveredData of RFC 6937).
     pub(super) delivered: u32,
+    /// `pacing on`
+    pub(super) pacer: Option<Pacer>,
     jitter: SendJitter,
 }
 
@@ -37,41 +41,66 @@ impl Extensions {
     pub(super) fn new(o: &TcpOptions, draw: impl Fn(&str) -> Stream) -> Option<Extensions> {
         let control = Control::new(o);
         let uses_rack = o.loss_detection == LossDetection::Rack;
-        let is_needed =
-            !control.is_reno() || uses_rack || o.recovery != Recovery::Window || o.overhead > Span::ZERO;
+        let is_needed = !control.is_reno()
+            || uses_rack
+            || o.recovery != Recovery::Window
+            || o.overhead > Span::ZERO
+            || o.pacing;
         is_needed.then(|| Extensions {
             control,
             rack_tlp: uses_rack.then(RackTlp::default),
             prr: Prr::default(),
             delivered: 0,
+            pacer: o.pacing.then(Pacer::default),
             jitter: SendJitter { until: None, is_new: false, is_over: false, draws: draw("overhead") },
         })
     }
 }
 
 impl Sender {
-    /// When to call [`Sender::end_jitter`], returned once.
+    /// When to call [`Sender::end_wait`], returned once.
     #[inline]
-    pub(crate) fn take_jitter_timer(&mut self) -> Option<Time> {
-        let jitter = &mut self.try_extensions_mut()?.jitter;
-        core::mem::take(&mut jitter.is_new).then_some(jitter.until).flatten()
+    pub(crate) fn take_send_timer(&mut self) -> Option<Time> {
+        let Extensions { jitter, pacer, .. } = self.try_extensions_mut()?;
+        let jittered = core::mem::take(&mut jitter.is_new).then_some(jitter.until).flatten();
+        jittered.or_else(|| pacer.as_mut()?.take_timer())
     }
 
-    /// The delay has passed: send what the window allows.
-    pub(crate) fn end_jitter(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
-        let jitter = &mut self.extensions().jitter;
+    /// The wait is over: send what the window allows.
+    pub(crate) fn end_wait(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
+        let Extensions { jitter, pacer, .. } = self.extensions();
+        if let Some(pacer) = pacer {
+            pacer.on_timer();
+            return self.send_allowed(o, 0, now, out);
+        }
         (jitter.until, jitter.is_over) = (None, true);
         self.send_allowed(o, 0, now, out);
         self.extensions().jitter.is_over = false;
     }
 
-    /// Whether sending must wait for the delay; starts the delay. As in ns-2, fast retransmits,
-    /// retransmissions on partial ACKs and limited transmit do not wait.
-    pub(super) fn must_jitter(&mut self, o: &TcpOptions, now: Time) -> bool {
-        if o.overhead == Span::ZERO {
+    /// Set the pacing rate for the window of this time.
+    pub(super) fn update_pacing(&mut self, o: &TcpOptions) {
+        if !o.pacing {
+            return;
+        }
+        let (outstanding, srtt_ns) = (self.snd_max() - self.una, self.rto.srtt_ns(o));
+        let interval = pacing::interval(self.cwnd, self.ssthresh, outstanding, srtt_ns);
+        if let Some(pacer) = &mut self.extensions().pacer {
+            pacer.set_interval(interval);
+        }
+    }
+
+    /// Whether the next packet must wait for pacing or the delay of `overhead`; starts the wait. Fast
+    /// retransmits, retransmissions on partial ACKs, limited transmit and tail loss probes do not wait.
+    #[inline]
+    pub(super) fn must_wait(&mut self, o: &TcpOptions, now: Time) -> bool {
+        if o.overhead == Span::ZERO && !o.pacing {
             return false;
         }
-        let jitter = &mut self.extensions().jitter;
+        let Extensions { jitter, pacer, .. } = self.extensions();
+        if let Some(pacer) = pacer {
+            return pacer.must_wait(now);
+        }
         if jitter.is_over {
             return false;
         }

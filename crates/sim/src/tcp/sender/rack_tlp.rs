@@ -103,7 +103,7 @@ impl Sender {
             && rack_tlp.rack.is_clean()
             && !self.recovery_state.flags.contains(Flags::CWR);
         let is_news = 0 < una && una < next && next <= nxt && next < end;
-        if !is_open || !is_news || o.overhead > Span::ZERO {
+        if !is_open || !is_news || o.overhead > Span::ZERO || o.pacing {
             return None;
         }
         let delivery = rack_tlp.rack.on_clean_ack(next, now);
@@ -173,6 +173,7 @@ impl Sender {
             return;
         }
         let before = out.len();
+        self.update_pacing(o);
         self.send_rack(o, now, out);
         self.arm_timer(o, now, advances, out.len() > before, losses);
     }
@@ -325,6 +326,9 @@ impl Sender {
 
     /// Linux: tcp_is_cwnd_limited; in slow start half of the window may be unused.
     fn is_cwnd_limited(&self, in_flight: u32) -> bool {
+        if let Some(pacer) = self.try_extensions().and_then(|extensions| extensions.pacer.as_ref()) {
+            return pacer.window.limits(self.cwnd, self.ssthresh);
+        }
         let in_flight = f64::from(in_flight);
         in_flight >= f64::from(self.cwnd as u32) || self.cwnd < self.ssthresh && self.cwnd < 2.0 * in_flight
     }
@@ -332,11 +336,8 @@ impl Sender {
     /// Send lost packets, then new data, while pipe is below the window.
     #[inline(never)]
     pub(super) fn send_rack(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
-        let window = self.cwnd as u32;
-        if self.rack_tlp().rack.pipe() >= window || self.must_jitter(o, now) {
-            return;
-        }
-        while self.rack_tlp().rack.pipe() < window {
+        let (window, before) = (self.cwnd as u32, out.len());
+        while self.rack_tlp().rack.pipe() < window && !self.must_wait(o, now) {
             if let Some(lost) = self.rack_tlp().rack.next_lost() {
                 self.emit(o, lost, now, out);
             } else if self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window) {
@@ -345,6 +346,20 @@ impl Sender {
             } else {
                 break;
             }
+        }
+        if o.pacing {
+            self.note_window_use(window, out.len() > before);
+        }
+    }
+
+    #[inline(never)]
+    fn note_window_use(&mut self, window: u32, has_sent: bool) {
+        let (una, snd_max) = (self.una, self.snd_max());
+        let is_limited = self.rack_tlp().rack.pipe() >= window;
+        if let Some(pacer) = &mut self.extensions().pacer
+            && (has_sent || is_limited)
+        {
+            pacer.window.on_sent(una, snd_max, is_limited);
         }
     }
 

@@ -14,6 +14,7 @@ impl Sender {
 
     /// Send what the window, or in SACK recovery the pipe, allows. `burst`: see [`Sender::limit`].
     pub(super) fn send_allowed(&mut self, o: &TcpOptions, burst: u32, now: Time, out: &mut Vec<Segment>) {
+        self.update_pacing(o);
         if !o.sack {
             return self.send(o, burst, now, out);
         }
@@ -45,10 +46,7 @@ impl Sender {
     }
 
     pub(super) fn send_below(&mut self, o: &TcpOptions, limit: u32, now: Time, out: &mut Vec<Segment>) {
-        if self.nxt < limit && self.must_jitter(o, now) {
-            return;
-        }
-        while self.nxt < limit {
+        while self.nxt < limit && !self.must_wait(o, now) {
             self.emit(o, self.nxt, now, out);
             self.nxt += 1;
         }
@@ -59,10 +57,7 @@ impl Sender {
     pub(super) fn send_by_pipe(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         let mut nxt = self.nxt;
         let mut pipe = self.scoreboard().pipe(nxt);
-        if pipe < self.cwnd as u32 && self.must_jitter(o, now) {
-            return;
-        }
-        while pipe < self.cwnd as u32 {
+        while pipe < self.cwnd as u32 && !self.must_wait(o, now) {
             let may_send_new = nxt < self.end && nxt < self.una.saturating_add(o.receiver_window);
             if let Some(hole) = self.scoreboard().hole(true) {
                 self.scoreboard().mark_retransmitted(hole);
@@ -94,14 +89,8 @@ impl Sender {
     pub(super) fn send_by_sack1_pipe(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         let window = self.cwnd as i64;
         let last = self.end.min(self.una.saturating_add(o.receiver_window));
-        if self.scoreboard().sack1_pipe >= window || self.must_jitter(o, now) {
-            return;
-        }
-        loop {
+        while self.scoreboard().sack1_pipe < window && !self.must_wait(o, now) {
             let (nxt, scoreboard) = (self.nxt, self.scoreboard());
-            if scoreboard.sack1_pipe >= window {
-                return;
-            }
             if let Some(hole) = scoreboard.hole(false) {
                 scoreboard.sack1_pipe += 1;
                 scoreboard.mark_retransmitted(hole);
@@ -145,6 +134,11 @@ impl Sender {
             if let Some(extensions) = self.try_extensions_mut() {
                 extensions.prr.on_send();
                 extensions.control.on_send(now, una == snd_max);
+                if let Some(pacer) = &mut extensions.pacer
+                    && !(o.syn && sequence == 0)
+                {
+                    pacer.on_send(now);
+                }
                 if let Some(rack_tlp) = &mut extensions.rack_tlp {
                     rack_tlp.on_send(sequence, una, now, is_retransmission);
                     is_timed = false;

@@ -58,7 +58,7 @@ proptest! {
     #[test]
     fn every_transfer_ends(variant in prop::sample::select(vec!["reno", "newreno", "sack", "cubic", "dctcp"]),
                            preset in prop::sample::select(vec!["rfc", "ns2", "ns2-2001", "linux"]),
-                           rule in prop::sample::select(vec![("timer", "rfc6298"), ("loss_detection", "rack"), ("recovery", "prr"), ("recovery", "window"), ("byte_counting", "on"), ("timer", "linux")]),
+                           rule in prop::sample::select(vec![("timer", "rfc6298"), ("loss_detection", "rack"), ("recovery", "prr"), ("recovery", "window"), ("byte_counting", "on"), ("timer", "linux"), ("pacing", "on")]),
                            receiver in prop::sample::select(vec!["1", "3", "10", "10000"]),
                            syn in prop::sample::select(vec!["on", "off"]),
                            window in 1u32..20,
@@ -79,7 +79,8 @@ proptest! {
             prop_assert!(s.una <= s.nxt && s.nxt <= s.end && s.snd_max() <= s.end);
             prop_assert!(path.outstanding() <= most, "{} outstanding", path.outstanding());
             prop_assert!(s.cwnd.is_finite() && s.cwnd > 0.0 && s.ssthresh >= 1.0);
-            prop_assert!(s.is_done() == s.deadline().is_none(), "the timer runs until the end");
+            prop_assert!(!s.is_done() || s.deadline().is_none(), "the timer stops at the end");
+            prop_assert!(s.is_done() || s.deadline().is_some() || path.paced.is_some(), "a timer runs");
             for segment in &turn.sent {
                 prop_assert!(segment.sequence < s.end);
             }

@@ -4,6 +4,7 @@
 mod ends;
 mod marks;
 mod model;
+mod paced;
 mod rack;
 mod sack;
 mod short;
@@ -54,6 +55,8 @@ struct Path {
     /// Copies of each packet sent so far.
     copies: BTreeMap<u32, u32>,
     acks: VecDeque<Ack>,
+    /// When the sender, which paces, sends again.
+    paced: Option<Time>,
     /// Duplicates of the last ACK so far.
     duplicates: u32,
     last_ack: u32,
@@ -89,6 +92,7 @@ impl Path {
             mark: BTreeSet::new(),
             copies: BTreeMap::new(),
             acks: VecDeque::new(),
+            paced: None,
             duplicates: 0,
             last_ack: 0,
         }
@@ -100,8 +104,17 @@ impl Path {
         self.carry(-1, 0, out)
     }
 
-    /// The next ACK arrives, a millisecond after the last; `None` if none is in flight.
+    /// The next ACK arrives, a millisecond after the last, unless the sender's pacing allows a packet before;
+    /// `None` if nothing happens before the retransmission timer expires.
     fn next(&mut self) -> Option<Turn> {
+        if let Some(at) = self.paced
+            && (self.acks.is_empty() || at < self.now + MS)
+        {
+            (self.now, self.paced) = (self.now.max(at), None);
+            let mut out = Vec::new();
+            self.sender.end_wait(&self.o, self.now, &mut out);
+            return Some(self.carry(-1, 0, out));
+        }
         let ack = self.acks.pop_front()?;
         self.now += MS;
         Some(self.deliver(ack))
@@ -150,6 +163,7 @@ impl Path {
 
     /// Packets cross the path.
     fn carry(&mut self, ack: i64, duplicate: u32, sent: Vec<Segment>) -> Turn {
+        self.paced = self.sender.take_send_timer().or(self.paced);
         for segment in &sent {
             let copy = self.copies.entry(segment.sequence).or_insert(0);
             let this = (segment.sequence, *copy);

@@ -5,7 +5,7 @@ use super::*;
 use proptest::{prelude::*, test_runner::TestRunner};
 use std::cell::Cell;
 
-const CASES: [(&str, &[(&str, &str)]); 10] = [
+const CASES: [(&str, &[(&str, &str)]); 11] = [
     ("ns2", &[("variant", "sack")]),
     ("ns2", &[("variant", "sack"), ("limited_transmit", "on"), ("limited_retransmit", "on")]),
     ("ns2", &[("variant", "sack"), ("ecn", "on")]),
@@ -16,6 +16,7 @@ const CASES: [(&str, &[(&str, &str)]); 10] = [
     ("linux", &[("variant", "dctcp"), ("ecn", "on"), ("receiver_window", "12")]),
     ("linux", &[("variant", "reno"), ("recovery", "window"), ("hystart", "rfc9406")]),
     ("rfc", &[("loss_detection", "rack"), ("ecn", "on"), ("syn", "off")]),
+    ("linux", &[("pacing", "on")]),
 ];
 
 /// Packets, ACKs and retransmissions are lost, in bursts too, packets are marked, timers expire, and some
@@ -88,7 +89,7 @@ fn the_fast_paths_agree_with_general_processing() {
         Ok(())
     };
     TestRunner::new(cases(3000)).run(&strategy, check).unwrap();
-    for (count, least) in taken.iter().zip([5000, 5000, 2000, 0, 2000, 200, 2000, 2000, 2000, 2000]) {
+    for (count, least) in taken.iter().zip([5000, 5000, 2000, 0, 2000, 200, 2000, 2000, 2000, 2000, 0]) {
         assert!(count.get() >= least, "{:?}", taken.each_ref().map(Cell::get));
     }
 }
