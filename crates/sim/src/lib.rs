@@ -48,11 +48,12 @@ pub mod testbed;
 mod traffic;
 
 pub use error::{PlanError, RunError};
+pub use link::{Fate, Impairer};
 pub use plan::Plan;
 pub use queue::States;
 pub use record::{
     ClassColumns, CwndColumns, DelayColumns, DeliveryColumns, DropColumns, Export, FastPath, FlowColumns,
-    FlowSeriesColumns, Histogram, LossColumns, ObjectColumns, PacketColumns, PageColumns, QueueRecord,
-    QueueSeries, Record, Series, SlowPathReason, Window,
+    FlowSeriesColumns, Histogram, LinkColumns, LossColumns, ObjectColumns, PacketColumns, PageColumns,
+    QueueRecord, QueueSeries, Record, Series, SlowPathReason, Window,
 };
 pub use sim::{Control, Progress, Running, Simulation};

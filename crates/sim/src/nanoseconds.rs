@@ -60,3 +60,11 @@ pub fn spans<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Span>, D::Error>
 pub fn steps<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(Span, u64)>, D::Error> {
     Ok(Vec::deserialize(input)?.into_iter().map(|(lasts, rate)| (Span(lasts), rate)).collect())
 }
+
+/// Read a list of pairs of durations.
+///
+/// # Errors
+/// As [`deserialize`].
+pub fn pairs<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(Span, Span)>, D::Error> {
+    Ok(Vec::deserialize(input)?.into_iter().map(|(one, other)| (Span(one), Span(other))).collect())
+}

@@ -37,7 +37,7 @@ fn with_traffic(kind: TrafficKind) -> Plan {
 /// A one-way link of a graph, without a queue.
 fn link(from: &str, to: &str) -> Link {
     let (from, to) = (from.to_owned(), to.to_owned());
-    Link { from, to, rate: 10 * MBIT, delay: Span(MS), capacity: None, queue: None }
+    Link { from, to, rate: 10 * MBIT, delay: Span(MS), capacity: None, impairment: None, queue: None }
 }
 
 /// One connection from `a` to `b`, in this graph.

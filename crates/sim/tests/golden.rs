@@ -42,6 +42,7 @@ fn parking_lot() -> Plan {
         rate,
         delay: Span(5 * MS),
         capacity: None,
+        impairment: None,
         queue,
     };
     let mut links = Vec::new();

@@ -7,6 +7,7 @@ mod drain;
 mod eligibility;
 mod fuzz;
 mod golden;
+mod impairments;
 mod ns2_single_flow;
 mod oracle;
 mod plans;

@@ -9,8 +9,8 @@ use sojourn_aqm::{Conventions, Span, Time, registry};
 use sojourn_sim::{
     Plan,
     plan::{
-        Access, Capacity, Draw, Dumbbell, Ecn, Link, QueueConfig, Sink, Stagger, Tcp, Topology, Trace,
-        Traffic, TrafficKind, Web,
+        Access, Capacity, Draw, Dumbbell, Ecn, ExtraDelay, Impairment, Link, Loss, QueueConfig, Sink,
+        Stagger, Tcp, Topology, Trace, Traffic, TrafficKind, Web,
     },
 };
 
@@ -280,8 +280,10 @@ fn several() -> impl Strategy<Value = Vec<Traffic>> {
 }
 
 fn dumbbell_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
-    let dumbbell = (rate(), delay(), any_access(), any_access(), any_queue(), option::of(any_queue()))
-        .prop_map(|(rate, delay, access, server, queue, reverse_queue)| Dumbbell {
+    let queues = (any_queue(), option::of(any_queue()));
+    let impairments = (any_impairment(), any_impairment());
+    let dumbbell = (rate(), delay(), any_access(), any_access(), queues, impairments).prop_map(
+        |(rate, delay, access, server, (queue, reverse_queue), (impairment, reverse_impairment))| Dumbbell {
             capacity: (rate == MBIT).then_some(Capacity::Redraw {
                 every: Span(7 * MS),
                 rate: Draw::Uniform(0.0, 2.0 * MBIT as f64),
@@ -293,7 +295,10 @@ fn dumbbell_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
             server,
             queue,
             reverse_queue,
-        });
+            impairment,
+            reverse_impairment,
+        },
+    );
     (dumbbell, several(), vec(option::weighted(0.3, any_access()), 4))
         .prop_map(|(dumbbell, mut groups, own)| {
             for (group, own) in groups.iter_mut().zip(own) {
@@ -330,6 +335,8 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
             server,
             queue,
             capacity: None,
+            impairment: None,
+            reverse_impairment: None,
             reverse_queue: None,
         },
     );
@@ -370,24 +377,52 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
     })
 }
 
+/// Few links lose, delay or duplicate packets; delays are those of links, so that arrivals are often equal.
+pub(crate) fn any_impairment() -> impl Strategy<Value = Option<Impairment>> + Clone {
+    let loss = select(vec![
+        Loss::None,
+        Loss::Random(0.05),
+        Loss::GilbertElliott { p: 0.02, r: 0.4, good: 0.0, bad: 1.0 },
+    ]);
+    let delay = select(vec![
+        None,
+        Some(ExtraDelay::Drawn(Draw::Constant(MS as f64))),
+        Some(ExtraDelay::Drawn(Draw::Uniform(0.0, 10.0 * MS as f64))),
+        Some(ExtraDelay::Drawn(Draw::Normal(2.0 * MS as f64, 2.0 * MS as f64))),
+        Some(ExtraDelay::Steps(vec![(Span::ZERO, Span(10 * MS)), (Span(400 * MS), Span::ZERO)])),
+    ]);
+    let share = || select(vec![0.0, 0.0, 0.1]);
+    let impairment = (loss, delay, any::<bool>(), share(), 1u32..4, share());
+    let impairment = impairment.prop_map(|(loss, delay, in_order, reorder, gap, duplicate)| {
+        let reorder = if delay.is_some() { reorder } else { 0.0 };
+        Impairment { loss, delay, in_order, reorder, gap, duplicate }
+    });
+    option::weighted(0.2, impairment)
+}
+
+/// Rate, delay, queue and impairment of a link.
+type Way = (u64, Span, Option<QueueConfig>, Option<Impairment>);
+
 /// Links in both directions between two nodes.
-fn duplex() -> impl Strategy<Value = [(u64, Span, Option<QueueConfig>); 2]> {
-    let way = (rate(), delay(), option::weighted(0.4, any_queue()));
+fn duplex() -> impl Strategy<Value = [Way; 2]> {
+    let way = (rate(), delay(), option::weighted(0.4, any_queue()), any_impairment());
     (way.clone(), way).prop_map(|(there, back)| [there, back])
 }
 
 /// Routers in a row, optionally closed to a ring by one-way links, with hosts on one or two links each.
 fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
-    let host = (0usize..4, any::<bool>(), host_rate(), delay(), option::weighted(0.1, any_queue()));
+    let ends_of_host = (option::weighted(0.1, any_queue()), any_impairment());
+    let host = (0usize..4, any::<bool>(), host_rate(), delay(), ends_of_host);
     let row = (vec(duplex(), 1..4), any_queue(), any::<bool>());
     // Senders and receivers: a split of the list of hosts, and the direction across it.
     let ends = vec((1usize..8, any::<bool>(), any::<bool>()), 4);
     (row, vec(host, 2..6), several(), ends)
         .prop_map(|((row, first, ring), hosts, mut groups, ends)| {
             let mut links = Vec::new();
-            let mut add = |from: &str, to: &str, (rate, delay, queue): (u64, Span, Option<QueueConfig>)| {
+            let mut add = |from: &str, to: &str, (rate, delay, queue, impairment): Way| {
                 let capacity = (rate == MBIT).then(changing);
-                links.push(Link { from: from.to_owned(), to: to.to_owned(), rate, delay, capacity, queue });
+                let (from, to) = (from.to_owned(), to.to_owned());
+                links.push(Link { from, to, rate, delay, capacity, impairment, queue });
             };
             let routers = row.len() + 1;
             for (i, [mut there, back]) in row.into_iter().enumerate() {
@@ -399,19 +434,19 @@ fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
                 add(&b, &a, back);
             }
             if ring && routers > 2 {
-                add(&format!("R{}", routers - 1), "R0", (10 * MBIT, Span(MS), None));
+                add(&format!("R{}", routers - 1), "R0", (10 * MBIT, Span(MS), None, None));
             }
             let mut names = Vec::new();
-            for (i, (router, far, rate, delay, queue)) in hosts.into_iter().enumerate() {
+            for (i, (router, far, rate, delay, (queue, impairment))) in hosts.into_iter().enumerate() {
                 let (name, mut router) = (format!("h{i}"), format!("R{}", router % routers));
                 if far {
                     let middle = format!("m{i}");
-                    add(&middle, &router, (rate, delay, queue.clone()));
-                    add(&router, &middle, (rate, delay, None));
+                    add(&middle, &router, (rate, delay, queue.clone(), impairment.clone()));
+                    add(&router, &middle, (rate, delay, None, None));
                     router = middle;
                 }
-                add(&name, &router, (rate, delay, queue));
-                add(&router, &name, (rate, delay, None));
+                add(&name, &router, (rate, delay, queue, None));
+                add(&router, &name, (rate, delay, None, impairment));
                 names.push(name);
             }
             for (group, (cut, swap, to_router)) in groups.iter_mut().zip(ends) {

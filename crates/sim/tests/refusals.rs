@@ -8,7 +8,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use sojourn_aqm::{Span, Time};
 use sojourn_sim::{
     Plan, PlanError, Simulation,
-    plan::{Access, Draw, Dumbbell, Link, Phase, Tcp, Topology, TrafficKind},
+    plan::{Access, Draw, Dumbbell, ExtraDelay, Impairment, Link, Loss, Phase, Tcp, Topology, TrafficKind},
 };
 
 /// A dumbbell with TCP, short TCP, constant and on/off datagrams, on/off TCP.
@@ -35,13 +35,14 @@ fn good() -> Plan {
 }
 
 /// Two hosts, two routers, one queue.
-fn graph() -> Plan {
+pub(crate) fn graph() -> Plan {
     let link = |from: &str, to: &str| Link {
         from: from.to_owned(),
         to: to.to_owned(),
         rate: 10 * MBIT,
         delay: Span(MS),
         capacity: None,
+        impairment: None,
         queue: None,
     };
     let mut links = vec![link("a", "R1"), link("R1", "R2"), link("R2", "b"), link("b", "R2")];
@@ -192,6 +193,34 @@ fn links_are_checked() {
     refused("link", graph(), |p| links(p)[1].queue = None);
     refused("measure.queue", graph(), |p| links(p)[4].queue = Some(queue("5p", "droptail")));
     refused("measure.queue", good(), |p| p.measure = Some("R1-R3".to_owned()));
+}
+
+#[test]
+fn impairments_are_checked() {
+    type Spoil = fn(&mut Impairment);
+    let spoils: [(&str, Spoil); 9] = [
+        ("loss", |i| i.loss = Loss::Random(1.5)),
+        ("loss", |i| i.loss = Loss::Random(f64::NAN)),
+        ("loss.r", |i| i.loss = Loss::GilbertElliott { p: 0.1, r: -0.1, good: 0.0, bad: 1.0 }),
+        ("loss.bad", |i| i.loss = Loss::GilbertElliott { p: 0.1, r: 0.1, good: 0.0, bad: 2.0 }),
+        ("duplicate", |i| i.duplicate = -1.0),
+        ("reorder", |i| i.reorder = 0.5),
+        ("delay", |i| i.delay = Some(ExtraDelay::Drawn(Draw::Normal(1e6, f64::INFINITY)))),
+        ("delay", |i| i.delay = Some(ExtraDelay::Steps(vec![(Span(1), Span(1))]))),
+        ("delay", |i| i.delay = Some(ExtraDelay::Steps(vec![(Span(0), Span(u64::MAX))]))),
+    ];
+    for (key, spoil) in spoils {
+        let mut impairment = Impairment::default();
+        spoil(&mut impairment);
+        let impairment = Some(impairment);
+        refused(&format!("dumbbell.impairment.{key}"), good(), |p| bell(p).impairment = impairment.clone());
+        refused(&format!("link 2.impairment.{key}"), graph(), |p| {
+            links(p)[1].impairment = impairment.clone()
+        });
+    }
+    refused("dumbbell.reverse_impairment.loss", good(), |p| {
+        bell(p).reverse_impairment = Some(Impairment { loss: Loss::Random(2.0), ..Impairment::default() });
+    });
 }
 
 #[test]

@@ -78,6 +78,8 @@ pub(crate) fn dumbbell(queue: QueueConfig) -> Dumbbell {
         reverse_rate: None,
         delay: Span(15 * MS),
         capacity: None,
+        impairment: None,
+        reverse_impairment: None,
         access: access(100 * MBIT, &[5 * MS]),
         server: access(100 * MBIT, &[5 * MS]),
         queue,

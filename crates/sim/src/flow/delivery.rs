@@ -7,7 +7,8 @@
 //!
 //! A datagram is lost if a later one of its flow arrives before it: then the receiver has to do without it.
 //! Lost datagrams in a row are one loss period (RFC 3357); those behind the last received one are not
-//! counted.
+//! counted. A datagram that arrives once more is ignored but for its delay, unless 128 later ones have arrived:
+//! then it counts as a late one.
 
 use super::playout::Playout;
 use crate::record::{DelayColumns, DeliveryColumns, Histogram, LossColumns};
@@ -71,6 +72,8 @@ impl Arrivals {
 pub(crate) struct Delivery {
     /// One beyond the highest number that arrived.
     next: u32,
+    /// Which of the 128 numbers before that arrived; bit 0 is the last one.
+    arrived: u128,
     /// The delay of the last datagram that arrived.
     last_delay: Option<Span>,
     /// When datagrams are used, if that matters.
@@ -96,7 +99,7 @@ impl Delivery {
         Delivery { playout, ..Delivery::default() }
     }
 
-    /// Datagram `number` of `group`, sent at `sent`, arrives at `at`.
+    /// Datagram `number` of `group`, sent at `sent`, arrives at `at`; returns whether for the first time.
     pub(crate) fn receive(
         &mut self,
         number: u32,
@@ -105,10 +108,11 @@ impl Delivery {
         in_window: bool,
         group: u32,
         arrivals: &mut Arrivals,
-    ) {
+    ) -> bool {
         let delay = at - sent;
         let before = self.last_delay.replace(delay);
         let missing = number.checked_sub(self.next);
+        let is_first = self.note(number, missing);
         if in_window {
             arrivals.add_delay(group, delay);
             let counts = &mut self.counts;
@@ -124,14 +128,29 @@ impl Delivery {
                     counts.loss_periods += 1;
                     *arrivals.groups[group as usize].losses.entry(missing).or_default() += 1;
                 }
-                None => counts.reordered += 1,
+                None => counts.reordered += u64::from(is_first),
             }
         }
-        let Some(missing) = missing else { return };
+        let Some(missing) = missing else { return is_first };
         self.next = number + 1;
         if let Some(playout) = &mut self.playout {
             playout.receive(number, missing, delay, in_window);
         }
+        true
+    }
+
+    /// Note the arrival of datagram `number`, which skips `missing` ones if it is not late: whether it is the
+    /// first one.
+    fn note(&mut self, number: u32, missing: Option<u32>) -> bool {
+        let shifted = |bits: u128, by: u32| bits.checked_shl(by).unwrap_or(0);
+        if let Some(missing) = missing {
+            self.arrived = shifted(shifted(self.arrived, missing), 1) | 1;
+            return true;
+        }
+        let bit = shifted(1, self.next - 1 - number);
+        let is_first = self.arrived & bit == 0;
+        self.arrived |= bit;
+        is_first
     }
 
     /// Add the counters of the flow with this row.
@@ -180,6 +199,14 @@ mod tests {
         assert_eq!(columns.delay_min_ns[0], 10_000_000);
         assert_eq!((losses.traffic, losses.length, losses.count), (vec![3, 3], vec![1, 2], vec![1, 1]));
         assert_eq!((delays.count.iter().sum::<u64>(), delays.traffic[0]), (5, 3));
+    }
+
+    /// 1 arrives twice, 0 late, and then once more.
+    #[test]
+    fn a_copy_is_neither_late_nor_lost() {
+        let (columns, _, losses) = after(&[(1, 10), (1, 12), (0, 30), (0, 31), (2, 10)], 0);
+        assert_eq!((columns.reordered_packets[0], columns.lost_packets[0]), (1, 1));
+        assert_eq!(losses.count, vec![1]);
     }
 
     /// The first arrival in the window is compared with the last one before it.

@@ -2,15 +2,18 @@
 //!
 //! A link without a finite queue never loses a packet, so its queue need not be simulated: a packet
 //! leaves at max(arrival, previous departure) + size / rate (the Lindley recursion), exactly. A link with
-//! a [`crate::queue::Port`] is served by that port instead and only adds its delay.
+//! a [`crate::queue::Port`] is served by that port instead and only adds its delay. If its wire loses or delays
+//! packets, that is a link of its own behind it ([`Entry::Wire`]).
 //!
 //! A network may have very many links but has few different rates and delays, so links of equal rate and
 //! delay share a [`LinkKind`]. The serialization delay of the last packet size is cached in the steps of
 //! routes, each a [`TxTime`]: most packets of a step have the same size, since they are either data or
 //! acknowledgements.
 
+mod impairment;
 mod rate_trace;
 
+pub use impairment::{Fate, Impairer};
 pub(crate) use rate_trace::RateTrace;
 
 use crate::engine::{MAX_BURST_INDEX, MAX_EVENT_TIME, TieKey};
@@ -28,13 +31,24 @@ pub(crate) struct LinkKind {
     delay: Span,
     /// The rate over time, if it varies, instead of `rate`; such a kind belongs to one link.
     capacity: Option<Box<RateTrace>>,
-    /// The finite queue in front of it, if any; such a kind belongs to one link, too.
-    pub(crate) port: Option<u32>,
+    /// What its packets meet first. Unless that is the transmitter, the kind belongs to one link, too.
+    pub(crate) entry: Entry,
+}
+
+/// What a packet that enters a link meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// The transmitter, whose queue has no limit.
+    Transmitter,
+    /// The finite queue of this number.
+    Port(u32),
+    /// The impaired wire of this number: the link has no transmitter.
+    Wire(u32),
 }
 
 impl LinkKind {
     pub(crate) fn new(rate: u64, delay: Span) -> LinkKind {
-        LinkKind { rate, delay, capacity: None, port: None }
+        LinkKind { rate, delay, capacity: None, entry: Entry::Transmitter }
     }
 
     /// Make its rate vary with time.
@@ -44,6 +58,11 @@ impl LinkKind {
 
     pub(crate) fn rate(&self) -> u64 {
         self.rate
+    }
+
+    /// The finite queue in front of it.
+    pub(crate) fn port(&self) -> Option<u32> {
+        if let Entry::Port(port) = self.entry { Some(port) } else { None }
     }
 
     /// Whether its rate varies with time.

@@ -5,7 +5,7 @@ use crate::{
     error::RunError,
     flow::{Application, Endpoint, Flow, Hosts, WarmupSnapshot},
     packet::Packet,
-    path::{Network, Route},
+    path::{Impaired, Network, Route, Wires},
     queue::Port,
     record::{DeliveryColumns, DropColumns, FlowColumns, FlowSeriesColumns, PacketColumns, Record, Window},
 };
@@ -42,12 +42,13 @@ impl RunResult<'_> {
         let kinds = &mut self.network.kinds;
         let record = self.recorder.columns(self.window, self.measured as usize, self.ports, kinds);
         let flows = flow_columns(&self);
+        let links = self.network.wires.columns();
         let deliveries = delivery_columns(self.hosts);
         let groups = &self.hosts.groups;
         let traffic_of = |number: usize| (!groups[number].is_requests()).then_some(groups[number].traffic);
         let (delays, losses) = self.hosts.arrivals.columns(traffic_of);
         let Traces { drops, packets, flow_series } = self.traces;
-        Record { flows, deliveries, delays, losses, drops, cwnd, packets, flow_series, ..record }
+        Record { flows, links, deliveries, delays, losses, drops, cwnd, packets, flow_series, ..record }
     }
 }
 
@@ -142,6 +143,7 @@ fn delivery_columns(hosts: &Hosts) -> DeliveryColumns {
 pub(crate) fn conserved<'a>(
     ports: &'a [Port],
     hosts: &Hosts,
+    wires: &Wires,
     in_flight: impl Iterator<Item = &'a Packet>,
 ) -> Result<(), RunError> {
     ports.iter().try_for_each(port_conserves)?;
@@ -152,11 +154,12 @@ pub(crate) fn conserved<'a>(
     }
     for (number, flow) in flows.iter().enumerate() {
         in_network[number] += applications.get(number as u32).map_or(0, Application::shaped) as u32;
-        let sent = flow.tally().sent;
-        let known = flow.accounted() + u64::from(in_network[number]);
+        let Impaired { lost, copies } = wires.of_flow(number);
+        let sent = flow.tally().sent + u64::from(copies);
+        let known = flow.accounted() + u64::from(lost) + u64::from(in_network[number]);
         if sent != known {
             return Err(RunError::Conservation(format!(
-                "flow {number}: {sent} sent, {known} received, dropped or in flight"
+                "flow {number}: {sent} sent or duplicated, {known} received, dropped, lost or in flight"
             )));
         }
     }

@@ -1,7 +1,7 @@
 //! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
-    FixedPath, NO_INDEX, RoundTrip, Route, Step, eligibility,
+    FixedPath, NO_INDEX, RoundTrip, Route, Step, Wires, eligibility,
     fixed_path::Sizes,
     lookahead::{self, Feeder, Feeders, Lookahead},
     route::{AckPolicy, Routes},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::PlanError,
-    link::{Link, LinkKind, RateTrace},
+    link::{Entry, Link, LinkKind, RateTrace},
     plan::{self, Access, Plan, Topology, Traffic},
     queue::{Port, QueueContext},
     record::SlowPathReason,
@@ -26,6 +26,7 @@ pub(crate) struct Network {
     /// The link on which packets arrive whose ACKs may be delayed ahead of the clock, or [`NO_INDEX`].
     pub(crate) delayed_on: u32,
     pub(crate) round_trips: Vec<RoundTrip>,
+    pub(crate) wires: Wires,
 }
 
 /// What a plan describes: the network, its queues, and the routes of the traffic.
@@ -62,6 +63,9 @@ impl Layout {
                         &format!("link {}", i + 1),
                     )?;
                     graph.capacities.extend(link.capacity.clone().map(|capacity| (i as u32, capacity)));
+                    graph
+                        .impairments
+                        .extend(link.impairment.clone().map(|impairment| (i as u32, impairment)));
                 }
                 plan.traffic.iter().map(|t| graph.ends(t)).collect::<Result<_, _>>()?
             }
@@ -146,6 +150,7 @@ struct Graph {
     pairs: BTreeSet<(u32, u32)>,
     queues: Vec<(u32, plan::QueueConfig)>,
     capacities: Vec<(u32, plan::Capacity)>,
+    impairments: Vec<(u32, plan::Impairment)>,
 }
 
 impl Graph {
@@ -210,6 +215,8 @@ impl Graph {
             d.reverse_queue.clone(),
             "dumbbell",
         )?;
+        self.impairments.extend(d.impairment.clone().map(|impairment| (0, impairment)));
+        self.impairments.extend(d.reverse_impairment.clone().map(|impairment| (1, impairment)));
         for (key, access) in [("dumbbell.access", &d.access), ("dumbbell.server", &d.server)] {
             check_access(key, access)?;
         }
@@ -300,6 +307,7 @@ impl Graph {
         seed: u64,
         plain: bool,
     ) -> Result<Layout, PlanError> {
+        let wires = self.wires(seed);
         let mut shortest_paths = ShortestPaths::new(self.size, &self.ends);
         let mut planned = Routes::new(&self.kind_of);
         let mut routes: Vec<Vec<u32>> = Vec::new();
@@ -315,11 +323,12 @@ impl Graph {
                 let is_last_of_its_kind = i + ends.len() >= group.count as usize;
                 let flows = if sender.is_ok() && is_last_of_its_kind { 1 } else { 2 };
                 let mut path = |from: u32, to: u32| {
-                    shortest_paths.route(from, to).ok_or_else(|| {
+                    let links = shortest_paths.route(from, to).ok_or_else(|| {
                         let (from, to) = (&self.names[from as usize], &self.names[to as usize]);
                         let problem = format!("there is no path from {from:?} to {to:?}");
                         PlanError::new(format!("traffic.{}", group.name), problem)
-                    })
+                    })?;
+                    Ok(wires.inserted(links))
                 };
                 planned.add(from, to, ack_policy, sender, flows, || Ok([path(from, to)?, path(to, from)?]))
             });
@@ -327,8 +336,7 @@ impl Graph {
         }
         let mut kinds = std::mem::take(&mut self.kinds);
         for (id, capacity) in &self.capacities {
-            let (from, to) = &self.ends[*id as usize];
-            let name = format!("{}-{}", self.names[*from as usize], self.names[*to as usize]);
+            let name = self.name_of(*id);
             kinds[self.kind_of[*id as usize] as usize].vary(RateTrace::new(capacity, &name, seed));
         }
         let ports = self.ports(plan, &mut kinds, seed)?;
@@ -355,9 +363,27 @@ impl Graph {
         let routes = routes.into_iter();
         let routes = routes.map(|group| group.into_iter().map(|number| planned[number as usize]).collect());
         let routes = routes.collect();
-        let each = vec![Link::default(); self.ends.len()];
-        let network = Network { each, kinds, fixed_path, steps, delayed_on, round_trips };
+        let each = vec![Link::default(); self.kind_of.len()];
+        let network = Network { each, kinds, fixed_path, steps, delayed_on, round_trips, wires };
         Ok(Layout { network, ports, routes, senders: Vec::new(), obstacle })
+    }
+
+    /// The name of a link between nodes that have names.
+    fn name_of(&self, id: u32) -> String {
+        let (from, to) = self.ends[id as usize];
+        format!("{}-{}", self.names[from as usize], self.names[to as usize])
+    }
+
+    /// The wires of the impaired links, each as a further link, which is behind that link in every route.
+    fn wires(&mut self, seed: u64) -> Wires {
+        let mut wires = Wires::default();
+        for (id, impairment) in std::mem::take(&mut self.impairments) {
+            let (kind, link) = (self.kind(1, Span::ZERO), self.kind_of.len() as u32);
+            self.kinds[kind as usize].entry =
+                Entry::Wire(wires.add(id, link, &self.name_of(id), &impairment, seed));
+            self.kind_of.push(kind);
+        }
+        wires
     }
 
     fn ports(&self, plan: &Plan, kinds: &mut [LinkKind], seed: u64) -> Result<Vec<Port>, PlanError> {
@@ -368,10 +394,9 @@ impl Graph {
         };
         let mut ports = Vec::new();
         for (id, queue) in &self.queues {
-            let (from, to) = &self.ends[*id as usize];
             let number = self.kind_of[*id as usize];
             let kind = &mut kinds[number as usize];
-            let name = format!("{}-{}", self.names[*from as usize], self.names[*to as usize]);
+            let name = self.name_of(*id);
             let key = match plan.topology {
                 Topology::Dumbbell(_) if name == "R1-R2" => "queue".to_owned(),
                 Topology::Dumbbell(_) => "dumbbell.reverse_queue".to_owned(),
@@ -379,7 +404,7 @@ impl Graph {
             };
             let mut port = Port::of(name, &key, queue, *id, kind.rate(), &setting, seed)?;
             (port.kind, port.varies) = (number, kind.varies());
-            kind.port = Some(ports.len() as u32);
+            kind.entry = Entry::Port(ports.len() as u32);
             ports.push(port);
         }
         if ports.is_empty() {

@@ -5,7 +5,10 @@ use super::{
     fixed_path::Sizes,
     route::{AckPolicy, RoutePlan, Routes},
 };
-use crate::{link::LinkKind, record::SlowPathReason};
+use crate::{
+    link::{Entry, LinkKind},
+    record::SlowPathReason,
+};
 use std::ops::Range;
 
 /// How far packets run ahead of the clock.
@@ -52,23 +55,29 @@ pub(super) fn find_eventless(
     kinds: &[LinkKind],
     lookahead: Lookahead,
 ) -> Result<(), SlowPathReason> {
-    let has_queue = |step: &Step| kinds[step.hop.tx_time.kind as usize].port.is_some();
+    let entry = |step: &Step| kinds[step.hop.tx_time.kind as usize].entry;
+    let has_queue = |step: &Step| matches!(entry(step), Entry::Port(_));
+    let is_wire = |step: &Step| matches!(entry(step), Entry::Wire(_));
     let is_fed_by = |link: u32, feeder: Feeder| routes.feeders[link as usize] == Feeders::Only(feeder);
-    let follows =
-        |step: &Step, next: &Step| !has_queue(next) && is_fed_by(next.hop.link, Feeder::Link(step.hop.link));
+    let follows = |step: &Step, next: &Step| {
+        entry(next) == Entry::Transmitter && is_fed_by(next.hop.link, Feeder::Link(step.hop.link))
+    };
     let end = steps.len();
     for i in 1..end {
-        steps[i - 1].eventless = follows(&steps[i - 1], &steps[i]);
+        steps[i - 1].eventless = !is_wire(&steps[i - 1]) && follows(&steps[i - 1], &steps[i]);
     }
     let backward = (route.backward - route.forward) as usize;
     if route.ack_policy == AckPolicy::None {
-        steps[end - 1].eventless = true;
+        steps[end - 1].eventless = !is_wire(&steps[end - 1]);
     }
     let first = steps[0].hop.link;
     let is_alone = routes.senders[first as usize] == 1 && is_fed_by(first, Feeder::Clock);
     // Without any event the packets of a flow would circulate forever.
     let waits_somewhere = steps[..backward].iter().any(|step| !step.eventless);
     route.sender?;
+    if steps.iter().any(is_wire) {
+        return Err(SlowPathReason::ImpairedLink);
+    }
     if !is_alone {
         return Err(SlowPathReason::SharedAccess);
     } else if has_queue(&steps[0]) {

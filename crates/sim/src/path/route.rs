@@ -247,7 +247,7 @@ impl Routes<'_> {
         let routes = routes.collect();
         for i in 1..shared.len() {
             if !shared[i - 1].last {
-                shared[i - 1].queue = kinds[shared[i].hop.tx_time.kind as usize].port.unwrap_or(NO_INDEX);
+                shared[i - 1].queue = kinds[shared[i].hop.tx_time.kind as usize].port().unwrap_or(NO_INDEX);
             }
         }
         for Step { hop, .. } in &mut shared {
@@ -264,6 +264,7 @@ impl Routes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Entry;
 
     /// A thousand hosts, the links of each numbered one after the other, send through the same two links.
     #[test]
@@ -279,7 +280,7 @@ mod tests {
                 routes.add(9 + host, 1, ack_policy, sender, 1, links).unwrap();
             }
             let mut with_queue = LinkKind::new(1, Span::ZERO);
-            with_queue.port = Some(0);
+            with_queue.entry = Entry::Port(0);
             let (steps, _, routes, _) =
                 routes.share(&[with_queue, LinkKind::new(1, Span::ZERO)], Lookahead::Senders);
             assert!(steps.len() <= 6, "{} steps", steps.len());

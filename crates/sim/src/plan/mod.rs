@@ -130,6 +130,12 @@ pub struct Dumbbell {
     /// The rate of R1 -> R2 over time, instead of `rate`.
     #[serde(default)]
     pub capacity: Option<Capacity>,
+    /// What the wire R1 -> R2 does to packets.
+    #[serde(default)]
+    pub impairment: Option<Impairment>,
+    /// The same of R2 -> R1.
+    #[serde(default)]
+    pub reverse_impairment: Option<Impairment>,
     /// The queue R1 -> R2.
     pub queue: QueueConfig,
     /// The queue R2 -> R1; absent: unbounded.
@@ -167,6 +173,9 @@ pub struct Link {
     /// The rate over time, instead of `rate`.
     #[serde(default)]
     pub capacity: Option<Capacity>,
+    /// What its wire does to packets.
+    #[serde(default)]
+    pub impairment: Option<Impairment>,
     /// A queue with a limit; absent: unbounded, the link never drops a packet.
     #[serde(default)]
     pub queue: Option<QueueConfig>,
@@ -192,6 +201,62 @@ pub enum Capacity {
         /// Whether the sequence repeats; otherwise the last rate stays.
         repeats: bool,
     },
+}
+
+/// What the wire of a link does to packets.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Impairment {
+    /// Which packets are lost.
+    #[serde(default)]
+    pub loss: Loss,
+    /// Delay in addition to that of the link.
+    #[serde(default)]
+    pub delay: Option<ExtraDelay>,
+    /// Whether a packet with a shorter delay waits for those before it.
+    #[serde(default)]
+    pub in_order: bool,
+    /// The probability that a packet has no additional delay, and overtakes those that have.
+    #[serde(default)]
+    pub reorder: f64,
+    /// At least this many packets lie between two that overtake others, the second one included.
+    #[serde(default = "one")]
+    pub gap: u32,
+    /// The probability that a packet arrives twice.
+    #[serde(default)]
+    pub duplicate: f64,
+}
+
+/// Which packets a wire loses.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Loss {
+    /// None.
+    #[default]
+    None,
+    /// Each with this probability.
+    Random(f64),
+    /// By the state of a Markov chain, which may change behind each packet.
+    GilbertElliott {
+        /// The probability that the good state, which is the first one, changes to the bad one.
+        p: f64,
+        /// The probability that the bad state changes to the good one.
+        r: f64,
+        /// The probability of a loss in the good state.
+        good: f64,
+        /// The probability of a loss in the bad state.
+        bad: f64,
+    },
+}
+
+/// A delay that varies from packet to packet.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExtraDelay {
+    /// Drawn for each packet.
+    Drawn(Draw),
+    /// A function of time: the start of each step, and its delay. The last delay stays.
+    Steps(#[serde(deserialize_with = "nanoseconds::pairs")] Vec<(Span, Span)>),
 }
 
 /// A finite queue and its algorithm.
@@ -451,6 +516,8 @@ pub enum Draw {
     Exponential(f64),
     /// Pareto with this mean and shape: its minimum is mean (shape - 1) / shape.
     Pareto(f64, f64),
+    /// Normal with this mean and standard deviation; negative values are 0.
+    Normal(f64, f64),
     /// Lomax (Pareto type II) with this mean and shape: a Pareto distribution shifted to start at 0.
     Lomax(f64, f64),
 }

@@ -3,7 +3,9 @@
 
 use crate::{
     error::PlanError,
-    plan::{Access, Capacity, Draw, Plan, Sink, Tcp, Topology, TrafficKind, Web},
+    plan::{
+        Access, Capacity, Draw, ExtraDelay, Impairment, Loss, Plan, Sink, Tcp, Topology, TrafficKind, Web,
+    },
 };
 use sojourn_aqm::{Span, Time};
 
@@ -17,6 +19,8 @@ const MAX_SAMPLES: u64 = 50_000_000;
 pub(crate) const MAX_TIME: Span = Span(17_280_000_000_000_000);
 /// The largest exponential draw, in units of its mean: -ln of the smallest 1 - u.
 const MAX_EXPONENTIAL: f64 = 37.0;
+/// The largest normal draw, in standard deviations: the square root of twice the above.
+const MAX_NORMAL: f64 = 9.0;
 /// The delay of a link, or a timer: a day.
 const MAX_DELAY: Span = Span(MAX_TIME.0 / 200);
 /// The number of phases, each of which has a copy of the counters.
@@ -155,12 +159,15 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         Topology::Dumbbell(d) => {
             delay("dumbbell.delay", d.delay)?;
             capacity("dumbbell.capacity", d.capacity.as_ref(), plan.duration)?;
+            impairment("dumbbell.impairment", d.impairment.as_ref())?;
+            impairment("dumbbell.reverse_impairment", d.reverse_impairment.as_ref())?;
             access("dumbbell.access", &d.access)?;
             access("dumbbell.server", &d.server)
         }
         Topology::Graph(links) => links.iter().enumerate().try_for_each(|(i, link)| {
             delay(&format!("link {}.delay", i + 1), link.delay)?;
-            capacity(&format!("link {}.capacity", i + 1), link.capacity.as_ref(), plan.duration)
+            capacity(&format!("link {}.capacity", i + 1), link.capacity.as_ref(), plan.duration)?;
+            impairment(&format!("link {}.impairment", i + 1), link.impairment.as_ref())
         }),
     }
 }
@@ -210,6 +217,42 @@ fn capacity(key: &str, capacity: Option<&Capacity>, duration: Span) -> Result<()
     }
 }
 
+fn impairment(key: &str, impairment: Option<&Impairment>) -> Result<(), PlanError> {
+    let Some(impairment) = impairment else { return Ok(()) };
+    let losses = match impairment.loss {
+        Loss::None => Vec::new(),
+        Loss::Random(p) => vec![("loss", p)],
+        Loss::GilbertElliott { p, r, good, bad } => {
+            vec![("loss.p", p), ("loss.r", r), ("loss.good", good), ("loss.bad", bad)]
+        }
+    };
+    let others = [("reorder", impairment.reorder), ("duplicate", impairment.duplicate)];
+    for (name, probability) in losses.into_iter().chain(others) {
+        if !(0.0..=1.0).contains(&probability) {
+            return Err(PlanError::new(format!("{key}.{name}"), "is not a probability").allowed("0 to 1"));
+        }
+    }
+    if impairment.reorder > 0.0 && impairment.delay.is_none() {
+        let problem = "has no effect: a packet overtakes others only if they are delayed";
+        return Err(PlanError::new(format!("{key}.reorder"), problem).allowed("a delay"));
+    }
+    match &impairment.delay {
+        None => Ok(()),
+        Some(ExtraDelay::Drawn(drawn)) => draw(&format!("{key}.delay"), *drawn, false),
+        Some(ExtraDelay::Steps(steps)) => {
+            let begins = steps.first().is_some_and(|(start, _)| *start == Span::ZERO);
+            if !begins || !steps.is_sorted_by(|a, b| a.0 < b.0) {
+                return Err(PlanError::new(
+                    format!("{key}.delay"),
+                    "has no step at 0s, or steps out of order",
+                )
+                .allowed("steps that begin at 0s, in order"));
+            }
+            steps.iter().try_for_each(|step| delay(&format!("{key}.delay"), step.1))
+        }
+    }
+}
+
 fn delay(key: &str, delay: Span) -> Result<(), PlanError> {
     if delay > MAX_DELAY {
         return Err(PlanError::new(key, "is too long").allowed("at most a day"));
@@ -222,6 +265,7 @@ fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
         Draw::Constant(x) => (x, x),
         Draw::Uniform(low, high) => (low, high),
         Draw::Exponential(mean) => (mean.min(0.0), mean * MAX_EXPONENTIAL),
+        Draw::Normal(mean, deviation) => (mean.min(deviation).min(0.0), mean + deviation * MAX_NORMAL),
         Draw::Pareto(mean, shape) | Draw::Lomax(mean, shape) => {
             if !(shape > 1.0 && shape <= 100.0) {
                 return Err(PlanError::new(key, "has no mean with this shape").allowed("1 < shape <= 100"));
@@ -235,7 +279,7 @@ fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
     if !is_valid || is_zero {
         let problem = if is_zero { "is never more than 0" } else { "is negative, empty or too large" };
         return Err(PlanError::new(key, problem)
-            .allowed("a value, uniform LOW HIGH, exponential MEAN, pareto MEAN SHAPE or lomax MEAN SHAPE"));
+            .allowed("a value, uniform LOW HIGH, exponential MEAN, normal MEAN DEVIATION, pareto MEAN SHAPE or lomax MEAN SHAPE"));
     }
     Ok(())
 }

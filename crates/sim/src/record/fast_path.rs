@@ -27,6 +27,8 @@ pub enum SlowPathReason {
     PacketTrace,
     /// The rate of the measured link changes with time.
     VaryingRate,
+    /// Packets are lost, delayed or duplicated on a link.
+    ImpairedLink,
     /// Datagrams have no acknowledgements.
     Datagrams,
     /// Connections come and go, or the application limits the sending rate.
@@ -55,6 +57,7 @@ impl SlowPathReason {
             SlowPathReason::WindowTrace => "traced congestion windows",
             SlowPathReason::PacketTrace => "traced packets or flows",
             SlowPathReason::VaryingRate => "a capacity that varies",
+            SlowPathReason::ImpairedLink => "an impaired link",
             SlowPathReason::Datagrams => "no TCP traffic",
             SlowPathReason::Application => "no long-lived connections",
             SlowPathReason::RateCap => "a rate cap",

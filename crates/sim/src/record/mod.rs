@@ -44,6 +44,8 @@ pub struct Record {
     pub objects: ObjectColumns,
     /// One row per page of web traffic.
     pub pages: PageColumns,
+    /// One row per impaired link.
+    pub links: LinkColumns,
     /// Samples of the queues.
     pub series: Series,
     /// Drops at the measured queue, if recorded.
@@ -190,6 +192,23 @@ pub struct FlowColumns {
     pub delay_max_ns: Vec<u64>,
     /// Payload bytes that reached the receiver, without duplicates.
     pub goodput_bytes: Vec<u64>,
+}
+
+/// What the wires of impaired links did to packets in the window, each direction of a link by itself.
+#[derive(Clone, Debug, Default)]
+pub struct LinkColumns {
+    /// `R1-R2`.
+    pub name: Vec<String>,
+    /// Its number among the impaired directions, in the order of the plan.
+    pub link: Vec<u32>,
+    /// Packets that reached its end or were lost, copies not counted.
+    pub packets: Vec<u64>,
+    /// Packets lost.
+    pub lost_packets: Vec<u64>,
+    /// Bytes lost.
+    pub lost_bytes: Vec<u64>,
+    /// Packets that arrived twice.
+    pub copied_packets: Vec<u64>,
 }
 
 /// Finite transfers that started in the run.

@@ -111,6 +111,7 @@ pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
         EventKind::Warmup => {
             clock.move_horizon(now);
             queues.open_window(now);
+            network.wires.open_window();
             hosts.at_warmup = warmup_snapshots(&hosts.flows, queues.measured());
         }
         EventKind::Sample if number > 0 => queues.sample_flows(calendar, hosts, now),

@@ -43,10 +43,11 @@ pub(super) fn receive(
     }
     let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else {
         if let Endpoint::Udp(udp) = &mut flow.endpoint {
-            udp.goodput += u64::from(packet.bytes) * u64::from(in_window);
-            udp.received += u64::from(packet.bytes);
             let (sent, group) = (Time(packet.stamp), flow.group);
-            udp.delivery.receive(packet.number, sent, at, in_window, group, &mut hosts.arrivals);
+            let is_first =
+                udp.delivery.receive(packet.number, sent, at, in_window, group, &mut hosts.arrivals);
+            udp.goodput += u64::from(packet.bytes) * u64::from(in_window && is_first);
+            udp.received += u64::from(packet.bytes) * u64::from(is_first);
         }
         return Reply::Nothing;
     };

@@ -7,8 +7,9 @@ use super::{
     endpoints::{self, Reply},
 };
 use crate::{
-    engine::{Event, EventKind, MAX_EVENT_TIME, Service},
+    engine::{Event, EventKind, MAX_BURST_INDEX, MAX_EVENT_TIME, Service, TieKey},
     flow::Endpoint,
+    link::{Entry, Fate},
     packet::{Carries, Packet},
     path::{Links, NO_INDEX, Network},
     queue::QueueOps,
@@ -48,8 +49,9 @@ pub(super) fn forward(state: &mut State, mut at: Time, mut packet: Packet) {
     loop {
         let Network { each, kinds, fixed_path, steps, .. } = &mut state.network;
         let step = &mut steps[packet.step as usize];
-        if let Some(port) = kinds[step.hop.tx_time.kind as usize].port {
-            return enqueue_at_first_link(state, at, port, &mut packet);
+        let entry = kinds[step.hop.tx_time.kind as usize].entry;
+        if entry != Entry::Transmitter {
+            return enter(state, at, entry, &mut packet);
         }
         let mut links = Links { each, kinds, fixed_path };
         at = links.cross_step(step, packet.host, at, packet.bytes);
@@ -120,9 +122,41 @@ fn enqueue_at(state: &mut State, now: Time, number: u32, packet: &mut Packet) {
     }
 }
 
+/// `packet` enters a link that begins with a queue, or an impaired wire.
 #[inline(never)]
-fn enqueue_at_first_link(state: &mut State, now: Time, number: u32, packet: &mut Packet) {
-    enqueue_at(state, now, number, packet);
+fn enter(state: &mut State, now: Time, entry: Entry, packet: &mut Packet) {
+    match entry {
+        Entry::Transmitter => unreachable!("handled by the caller"),
+        Entry::Port(number) => enqueue_at(state, now, number, packet),
+        Entry::Wire(number) => cross_wire(state, now, number, *packet),
+    }
+}
+
+/// `packet` enters an impaired wire, as an event, and crosses it unless it is lost.
+fn cross_wire(state: &mut State, now: Time, number: u32, packet: Packet) {
+    let Fate { packet: arrival, copy } = state.network.wires.pass(number, now, &packet);
+    if arrival.is_none() && packet.carries == Carries::Ack {
+        state.hosts.sacks.take(packet.stamp);
+    }
+    let mut copied = packet;
+    if copy.is_some() && packet.carries == Carries::Ack {
+        copied.stamp = state.hosts.sacks.copy(packet.stamp);
+    }
+    for (packet, arrival) in [(packet, arrival), (copied, copy)] {
+        match arrival {
+            None => {}
+            Some(arrival) if arrival == now => arrive(state, now, packet),
+            Some(arrival) => {
+                let (link, before) = state.network.wires.schedule(number, arrival);
+                let (key, before) = (TieKey::of(arrival - now), before.min(MAX_BURST_INDEX));
+                let event = Event::arrival(arrival.min(MAX_EVENT_TIME), key, before, link);
+                state.clock.calendar.push_with(|waiting| {
+                    *waiting = packet;
+                    event
+                });
+            }
+        }
+    }
 }
 
 #[inline(never)]
@@ -240,7 +274,7 @@ fn send(state: &mut State, now: Time, number: u32, segment: Segment) {
     }
     let Network { each, kinds, fixed_path, steps, .. } = network;
     let step = &mut steps[flow.route.first as usize];
-    if !step.eventless && kinds[step.hop.tx_time.kind as usize].port.is_none() {
+    if !step.eventless && kinds[step.hop.tx_time.kind as usize].entry == Entry::Transmitter {
         let mut active = ActiveFlow { number, route: flow.route, connection, group, applications };
         let mut links = Links { each, kinds, fixed_path };
         return cycle::transmit(&mut clock.calendar, &mut links, &mut step.hop, &mut active, segment, now);

@@ -203,7 +203,8 @@ impl Simulation {
         }
         let pending = self.state.clock.calendar.pending();
         let in_flight = pending.filter(|(event, _)| event.kind() == EventKind::Arrival);
-        measure::conserved(&self.state.queues.ports, &self.state.hosts, in_flight.map(|(_, packet)| packet))
+        let State { network, queues, hosts, .. } = &self.state;
+        measure::conserved(&queues.ports, hosts, &network.wires, in_flight.map(|(_, packet)| packet))
     }
 
     /// The record of the window, but for transfers and pages, which may finish later.

@@ -37,6 +37,7 @@ impl Draw {
             Draw::Constant(x) => x,
             Draw::Uniform(low, high) => low + (high - low) * stream.uniform(),
             Draw::Exponential(mean) => exponential(mean, stream),
+            Draw::Normal(mean, deviation) => mean + deviation * normal(stream),
             Draw::Pareto(mean, shape) => pareto(mean * (shape - 1.0) / shape, shape, stream),
             Draw::Lomax(mean, shape) => {
                 let scale = mean * (shape - 1.0);
@@ -107,6 +108,12 @@ impl Iterator for Starts {
 /// An exponential draw with this mean.
 pub(crate) fn exponential(mean: f64, stream: &mut Stream) -> f64 {
     -mean * libm::log(1.0 - stream.uniform())
+}
+
+/// A standard normal draw, by the transform of Box and Muller.
+fn normal(stream: &mut Stream) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.uniform()));
+    radius * libm::cos(std::f64::consts::TAU * stream.uniform())
 }
 
 /// A Pareto draw: P(X > x) = (scale / x)^shape for x >= `scale`.
