@@ -30,6 +30,14 @@ SPECS = st.sampled_from(
 MARKERS = st.sampled_from([None, "token_bucket cir 500kbit/s cbs 5kB", "tsw3cm cir 100kbit/s pir 1Mbit/s"])
 LIMITS = st.one_of(st.integers(1, 300).map("{}p".format), st.integers(2, 200).map("{}kB".format))
 
+IMPAIRMENTS = st.sampled_from(
+    [
+        {"loss": "2%", "jitter": "uniform 0ms 20ms", "in_order": False},
+        {"loss": 0.01, "loss_burst": 3, "jitter": "normal 5ms 2ms", "reorder": "10%", "reorder_gap": 3},
+        {"gilbert_elliott": {"p": "1%", "r": "30%", "loss_good": 0.001}, "duplicate": "3%"},
+    ]
+)
+
 
 def hosts() -> st.SearchStrategy[dict[str, Any]]:
     delays = st.lists(DELAYS, min_size=1, max_size=3)
@@ -156,6 +164,9 @@ def scenarios(draw: st.DrawFn) -> sojourn.Scenario:
     dumbbell = {"rate": draw(RATES), "delay": draw(DELAYS), "access": draw(hosts()), "server": draw(hosts())}
     if draw(st.integers(0, 3)) == 0:
         dumbbell["capacity"] = {"every": "33ms", "rate": f"uniform 10kbit {dumbbell['rate']}"}
+    for key in ("impairment", "reverse_impairment"):
+        if draw(st.integers(0, 3)) == 0:
+            dumbbell[key] = draw(IMPAIRMENTS)
     if draw(st.booleans()):
         dumbbell["reverse_queue"] = {**draw(queue), "aqm": draw(SPECS)}
     return sojourn.Scenario(

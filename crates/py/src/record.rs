@@ -120,6 +120,10 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
     if !record.losses.count.is_empty() {
         dict.set_item("loss_periods", columns!(py, record.losses, [traffic, length, count]))?;
     }
+    if !record.links.link.is_empty() {
+        let links = columns!(py, record.links, [link, packets, lost_packets, lost_bytes, copied_packets]);
+        dict.set_item("links", links)?;
+    }
     dict.set_item("objects", columns!(py, record.objects, [traffic, index, start_ns, end_ns, bytes]))?;
     let pages = columns!(py, record.pages, [traffic, index, start_ns, end_ns, objects, bytes]);
     dict.set_item("pages", pages)?;

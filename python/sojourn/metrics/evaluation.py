@@ -18,6 +18,7 @@ from pathlib import Path
 # isort: off
 # Each of these modules registers its formulas; the order of the imports is that of the registry.
 from sojourn.metrics import queue  # noqa: F401
+from sojourn.metrics import links  # noqa: F401
 from sojourn.metrics import flows  # noqa: F401
 from sojourn.metrics import delivery
 from sojourn.metrics import transfers  # noqa: F401
@@ -29,10 +30,10 @@ from sojourn.record import Record
 
 #: Metrics of a queue that a phase does not have: maxima, and runs that may begin before.
 OF_WINDOW = ("max_queue_packets", "max_delay_s", "mean_drop_run")
-#: Scopes of metrics that exist for groups of flows only.
-OF_GROUPS = ("objects", "pages", "arrivals", "datagrams", "deadline", "call")
+#: Scopes of metrics that exist for groups of flows, or with impaired links, only.
+OF_GROUPS = ("links", "objects", "pages", "arrivals", "datagrams", "deadline", "call")
 #: The modules of the formulas, this one included.
-FORMULAS = ("registry", "queue", "flows", "delivery", "e_model", "transfers", "evaluation", "tables")
+FORMULAS = ("registry", "queue", "links", "flows", "delivery", "e_model", "transfers", "evaluation", "tables")
 
 
 @functools.cache
@@ -49,6 +50,8 @@ def compute(record: Record) -> Metrics:
     values = {
         name: metric.read(everything) for name, metric in METRICS.items() if metric.scope not in OF_GROUPS
     }
+    if record.rows("links")["link"]:
+        values.update({name: one.read(everything) for name, one in METRICS.items() if one.scope == "links"})
     for group, traffic in groups(record).items():
         for name, value in _group(whole(record, traffic)).items():
             values[f"{group}.{name}"] = value

@@ -22,7 +22,18 @@ Value: TypeAlias = float | None
 Metrics: TypeAlias = dict[str, Value]
 Formula: TypeAlias = Callable[[Table], Value]
 Scope: TypeAlias = Literal[
-    "queue", "flows", "tcp", "endless", "objects", "pages", "arrivals", "datagrams", "deadline", "call", "own"
+    "queue",
+    "links",
+    "flows",
+    "tcp",
+    "endless",
+    "objects",
+    "pages",
+    "arrivals",
+    "datagrams",
+    "deadline",
+    "call",
+    "own",
 ]
 View: TypeAlias = Literal[
     "summary",  # the main table of a run, in the terminal and in its report
@@ -59,7 +70,7 @@ class Metric:
     unit : str
         SI unit of the value; empty for a pure number.
     scope : str
-        ``queue`` (a queue's own), ``flows`` (of a set of flows), ``tcp`` (of TCP flows), ``endless`` (of
+        ``queue`` (a queue's own), ``links`` (of impaired links), ``flows`` (of a set of flows), ``tcp`` (of TCP flows), ``endless`` (of
         endless TCP flows), ``objects`` (of finite transfers), ``pages`` (of web traffic), ``arrivals`` (of
         traffic whose one-way delays are recorded), ``datagrams``, ``deadline`` (of datagrams with a time of
         use), ``call`` or ``own`` (of a record; `sojourn.metrics.own`).

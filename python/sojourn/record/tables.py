@@ -130,6 +130,13 @@ LOSS_PERIODS = (
     Column("length", "uint64", "datagrams lost in a row", "packets"),
     Column("count", "uint64", "how often", ""),
 )
+LINKS = (
+    Column("link", "uint32", "number of the impaired direction of a link, in the order of `plan`, from 0"),
+    Column("packets", "uint64", "packets that entered its wire", "packets"),
+    Column("lost_packets", "uint64", "packets lost on it", "packets"),
+    Column("lost_bytes", "uint64", "bytes lost on it", "bytes"),
+    Column("copied_packets", "uint64", "packets that arrived twice", "packets"),
+)
 DROPS = (
     _TIME,
     _FLOW,
@@ -246,6 +253,7 @@ TABLES = {
     "deliveries": DELIVERIES,
     "one_way_delays": ONE_WAY_DELAYS,
     "loss_periods": LOSS_PERIODS,
+    "links": LINKS,
     "drops": DROPS,
     "cwnd": CWND,
     "packets": PACKETS,

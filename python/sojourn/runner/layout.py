@@ -20,6 +20,7 @@ from sojourn.record.tables import (
     DROPS,
     FLOW_SERIES,
     FLOWS,
+    LINKS,
     LOSS_PERIODS,
     OBJECTS,
     ONE_WAY_DELAYS,
@@ -121,6 +122,7 @@ RUNS = File(
         _part("deliveries", "one entry per source of datagrams", DELIVERIES),
         _part("one_way_delays", "histograms of one-way delays", ONE_WAY_DELAYS),
         _part("loss_periods", "how many datagrams were lost in a row", LOSS_PERIODS),
+        _part("links", "one entry per impaired direction of a link", LINKS),
         _text("hosts", "counters of real hosts, as JSON", optional=True),
         Column(
             "lateness",

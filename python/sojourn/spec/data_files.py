@@ -1,4 +1,4 @@
-"""Data files that a scenario names: traces of a link's rate.
+"""Data files that a scenario names: traces of a link's rate or jitter.
 
 Their paths are relative to the scenario. A results folder has a copy of each in ``data/``, with the name in
 the scenario and the SHA-256 in ``data/files.json`` (`sojourn.runner.data`), so the scenarios of the folder
@@ -14,7 +14,7 @@ from typing import Any
 
 from sojourn.errors import InputError
 from sojourn.files.untrusted import MOST_SCENARIO, MOST_TRACE, read_bytes
-from sojourn.spec.schema import ScenarioFields, Varying
+from sojourn.spec.schema import Impairment, ScenarioFields, Varying
 
 FOLDER, LIST = "data", "files.json"
 #: The scenarios in a results folder, and its folder with further ones.
@@ -25,7 +25,11 @@ def named(scenario: ScenarioFields) -> list[str]:
     """Return the names of the data files of a scenario."""
     links: list[Any] = [scenario.dumbbell] if scenario.dumbbell is not None else [*scenario.link]
     varying: list[Varying] = [one.capacity for one in links if one.capacity is not None]
-    return [one.file for one in varying if one.file is not None]
+    impaired: list[Impairment | None] = [
+        found for one in links for found in (one.impairment, one.reverse_impairment)
+    ]
+    files = [one.file for one in varying] + [one.jitter_file for one in impaired if one is not None]
+    return [one for one in files if one is not None]
 
 
 def content(where: str, name: str) -> bytes:

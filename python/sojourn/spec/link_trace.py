@@ -38,17 +38,21 @@ def capacity(varying: Varying | None, where: str, key: str) -> dict[str, Any] | 
     if varying.file is None:
         every, rate = varying.every or "", varying.rate or ""
         return {"redraw": {"every": number("span", every), "rate": draw(rate, "rate")}}
-    path = Path(where).parent / varying.file
-    place = f"{where}: {key}.file"
-    try:
-        text = text_of(content(where, varying.file), path)
-    except InputError as error:
-        raise InputError(place, f"= {varying.file!r} {error.problem}", error.allowed) from None
-    except (OSError, ValueError) as error:
-        raise InputError(place, f"= {str(path)!r} cannot be read: {reason(error)}") from None
-    is_csv = path.suffix.lower() == ".csv"
+    text, place = trace(varying.file, where, f"{key}.file"), f"{where}: {key}.file"
+    is_csv = Path(varying.file).suffix.lower() == ".csv"
     steps = csv_steps(text, place) if is_csv else mahimahi_steps(text, place)
     return {"steps": {"steps": steps, "repeats": not is_csv}}
+
+
+def trace(name: str, where: str, key: str) -> str:
+    """Return the content of the file `name` of the scenario at `where`; `key` names it, for errors."""
+    path, place = Path(where).parent / name, f"{where}: {key}"
+    try:
+        return text_of(content(where, name), path)
+    except InputError as error:
+        raise InputError(place, f"= {name!r} {error.problem}", error.allowed) from None
+    except (OSError, ValueError) as error:
+        raise InputError(place, f"= {str(path)!r} cannot be read: {reason(error)}") from None
 
 
 def csv_steps(text: str, place: str = "trace") -> list[list[int]]:
@@ -59,27 +63,34 @@ def csv_steps(text: str, place: str = "trace") -> list[list[int]]:
     >>> csv_steps("time_s,rate_bps\n0,1e6\n0.5,2e6\n")
     [[500000000, 1000000], [1000000000, 2000000]]
     """
-    rows: list[tuple[float, float]] = []
+    found = rows(text, place, "rate", 1e13, "seconds and bit/s")
+    if found[-1][1] < 1:
+        raise InputError(place, "cannot end: its last rate is 0", "lines 'time,rate'")
+    ends = [round(time * SECOND) for time, _ in found[1:]] + [round(found[-1][0] * SECOND) + SECOND]
+    starts = [0, *ends[:-1]]
+    steps = [[b - a, round(rate)] for a, b, (_, rate) in zip(starts, ends, found, strict=True)]
+    return [step for step in steps if step[0] > 0]
+
+
+def rows(text: str, place: str, what: str, most: float, units: str) -> list[tuple[float, float]]:
+    """Return the lines ``time,VALUE`` of a file, with values from 0 to `most`; the first may be a header."""
+    found: list[tuple[float, float]] = []
     for i, line in enumerate(text.splitlines()):
-        row = line.split(",")
         if not line.strip():
             continue
         try:
-            time, rate = (float(word.strip(' "')) for word in row)
+            time, value = (float(word.strip(' "')) for word in line.split(","))
         except ValueError:
             if i == 0:
                 continue  # a header
-            raise InputError(place, f"line {i + 1} is not 'time,rate'", "seconds and bit/s") from None
-        if not (0 <= time <= 1e7 and 0 <= rate <= 1e13) or (time <= rows[-1][0] if rows else time != 0):
-            problem = f"line {i + 1}: times must start at 0 and increase, rates must be 0 to 1e13"
-            raise InputError(place, problem, "seconds and bit/s")
-        rows.append((time, rate))
-    if not rows or rows[-1][1] < 1:
-        raise InputError(place, "has no line, or its last rate is 0", "lines 'time,rate'")
-    ends = [round(time * SECOND) for time, _ in rows[1:]] + [round(rows[-1][0] * SECOND) + SECOND]
-    starts = [0, *ends[:-1]]
-    steps = [[b - a, round(rate)] for a, b, (_, rate) in zip(starts, ends, rows, strict=True)]
-    return [step for step in steps if step[0] > 0]
+            raise InputError(place, f"line {i + 1} is not 'time,{what}'", units) from None
+        if not (0 <= time <= 1e7 and 0 <= value <= most) or (time <= found[-1][0] if found else time != 0):
+            problem = f"line {i + 1}: times must start at 0 and increase, {what}s must be 0 to {most:g}"
+            raise InputError(place, problem, units)
+        found.append((time, value))
+    if not found:
+        raise InputError(place, "has no line", f"lines 'time,{what}'")
+    return found
 
 
 def mahimahi_steps(text: str, place: str = "trace") -> list[list[int]]:

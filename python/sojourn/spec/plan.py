@@ -9,6 +9,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.spec.aqm_spec import Spec
+from sojourn.spec.impairment import impairment
 from sojourn.spec.link_trace import capacity
 from sojourn.spec.schema import (
     Dumbbell,
@@ -202,6 +203,9 @@ def _dumbbell(scenario: ScenarioFields, resolved: dict[str, dict[str, Any]]) -> 
         "queue": resolved[FORWARD],
         "reverse_queue": resolved.get(BACKWARD),
     }
+    for key in ("impairment", "reverse_impairment"):
+        if (found := getattr(dumbbell, key)) is not None:
+            table[key] = impairment(found, scenario.where, f"dumbbell.{key}")
     if dumbbell.reverse_rate is not None:
         table["reverse_rate"] = number("rate", dumbbell.reverse_rate)
     return {"dumbbell": table}
@@ -223,10 +227,15 @@ def _graph(scenario: ScenarioFields, resolved: dict[str, dict[str, Any]]) -> dic
     links = []
     for i, link in enumerate(scenario.link):
         varying = capacity(link.capacity, scenario.where, f"link[{i + 1}].capacity")
-        pairs = [(link.from_, link.to, varying), (link.to, link.from_, None)]
-        for a, b, changing in pairs[: 2 if link.duplex else 1]:
+        pairs = [
+            (link.from_, link.to, varying, "impairment"),
+            (link.to, link.from_, None, "reverse_impairment"),
+        ]
+        for a, b, changing, key in pairs[: 2 if link.duplex else 1]:
             one = {"from": a, "to": b, "rate": number("rate", link.rate), "delay": number("span", link.delay)}
             one["capacity"] = changing
+            if (found := getattr(link, key)) is not None:
+                one["impairment"] = impairment(found, scenario.where, f"link[{i + 1}].{key}")
             links.append({**one, "queue": resolved.get(f"{a}-{b}")})
     return {"graph": links}
 

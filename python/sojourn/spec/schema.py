@@ -29,10 +29,12 @@ from sojourn.spec.units import (
     Duration,
     Frequency,
     HowMany,
+    Jitter,
     Limit,
     Moment,
     Period,
     Rate,
+    Share,
     Span,
     Start,
     Wrong,
@@ -145,6 +147,61 @@ class Varying(Table):
         return self
 
 
+class GilbertElliott(Table):
+    """Losses by a state, good or bad, that may change behind each packet; the first state is good."""
+
+    p: Share = Field(description="probability that good changes to bad")
+    r: Share = Field(description="probability that bad changes to good: the mean bad time is 1 / r packets")
+    loss_bad: Share = Field(1.0, description="probability of a loss in the bad state")
+    loss_good: Share = Field(0.0, description="probability of a loss in the good state")
+
+
+class Impairment(Table):
+    """What the wire of a link does to packets behind the transmitter, in one direction."""
+
+    loss: Share | None = Field(None, description="share of packets lost")
+    loss_burst: Annotated[float, Field(strict=False, ge=1, le=1e6)] | None = Field(
+        None, description="mean number of packets lost in a row; absent: losses are independent"
+    )
+    gilbert_elliott: GilbertElliott | None = Field(None, description="instead of loss: all its parameters")
+    jitter: Jitter | None = Field(None, description="delay in addition to the link's, drawn for each packet")
+    jitter_file: str | None = Field(
+        None,
+        description="instead of jitter: a .csv file with lines time,delay in seconds, from time 0; the last "
+        "delay lasts to the end",
+    )
+    in_order: bool = Field(
+        True, description="a packet with less jitter waits for those before it; false: it overtakes them"
+    )
+    reorder: Share | None = Field(
+        None, description="share of packets without jitter, which overtake those before them"
+    )
+    reorder_gap: Count = Field(1, description="with reorder: only each of this many packets may overtake")
+    duplicate: Share | None = Field(None, description="share of packets that arrive twice")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.gilbert_elliott is not None and (self.loss is not None or self.loss_burst is not None):
+            raise Wrong("needs loss or gilbert_elliott, and not both", "loss or gilbert_elliott")
+        if self.loss_burst is not None and self.loss is None:
+            raise Wrong("has no effect without loss", 'loss = "1%"', "loss_burst")
+        if (
+            self.loss_burst is not None
+            and self.loss is not None
+            and self.loss_burst * (1 - self.loss) < self.loss
+        ):
+            problem = f"= {self.loss_burst:g} is too short for a loss of {self.loss:g}"
+            least = "loss below 1" if self.loss == 1 else f"at least {self.loss / (1 - self.loss):g}"
+            raise Wrong(problem, f"{least}: a packet lies between two bursts", "loss_burst")
+        if self.jitter is not None and self.jitter_file is not None:
+            raise Wrong("needs jitter or jitter_file, and not both", "jitter or jitter_file")
+        if self.reorder and self.jitter is None and self.jitter_file is None:
+            raise Wrong("has no effect: packets overtake only those that jitter delays", "jitter", "reorder")
+        if self.reorder_gap > 1 and not self.reorder:
+            raise Wrong("has no effect without reorder", 'reorder = "100%"', "reorder_gap")
+        return self
+
+
 class Dumbbell(Table):
     """Clients - R1 - bottleneck - R2 - servers; both directions exist."""
 
@@ -163,6 +220,8 @@ class Dumbbell(Table):
         description="varying rate of R1-R2; `rate` is then the initial rate for algorithms that use the "
         "link's rate, and the rate of R2-R1",
     )
+    impairment: Impairment | None = Field(None, description="losses, jitter, reordering of R1-R2")
+    reverse_impairment: Impairment | None = Field(None, description="the same of R2-R1")
     access: HostLinks = Field(
         default_factory=HostLinks, description="client side; by default one host for each flow"
     )
@@ -191,13 +250,16 @@ class Link(Table):
     queue: Queue | None = Field(None, description="absent: unlimited")
     duplex: bool = Field(True, description="the other direction exists too, with the same rate and delay")
     reverse_queue: Queue | None = Field(None, description="of the other direction; absent: unlimited")
+    impairment: Impairment | None = Field(None, description="losses, jitter, reordering from `from` to `to`")
+    reverse_impairment: Impairment | None = Field(None, description="the same of the other direction")
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if self.from_ == self.to:
             raise Wrong(f"= {self.to!r} is the start of the link, too", "another node", "to")
-        if self.reverse_queue is not None and not self.duplex:
-            raise Wrong("is given, but duplex = false", "", "reverse_queue")
+        for key in ("reverse_queue", "reverse_impairment"):
+            if getattr(self, key) is not None and not self.duplex:
+                raise Wrong("is given, but duplex = false", "", key)
         return self
 
 

@@ -24,6 +24,9 @@ HINTS = {
     "start": "a time (0s), 'uniform 0s 1s', 'exponential 1s', 'pareto 1s 1.5' or 'lomax 1s 1.5'",
     "amount": "a size (20kB), 'uniform 1kB 20kB', 'exponential 20kB', 'pareto 12kB 1.2' or 'lomax 12kB 1.2'",
     "capacity": "a rate (10Mbit/s), 'uniform 1Mbit 10Mbit', 'exponential 5Mbit', 'pareto 5Mbit 1.5'",
+    "jitter": "a time (5ms), 'uniform 0ms 10ms', 'exponential 5ms', 'normal 5ms 2ms' (negative values are 0), "
+    "'pareto 5ms 1.5' or 'lomax 5ms 1.5'",
+    "share": "a probability from 0 to 1, like 0.01 or '1%'",
     "howmany": "a number (4), 'uniform 1 7', 'exponential 4', 'pareto 4 1.2' or 'lomax 4 1.2'",
     "frequency": "events per time, like 10/s or 0.5/s",
 }
@@ -92,8 +95,10 @@ def _quantity(
 
 
 SHAPES = {"constant": 1, "uniform": 2, "exponential": 1, "pareto": 2, "lomax": 2}
+#: The shapes of a kind of value that has more.
+SHAPES_OF = {"jitter": {**SHAPES, "normal": 2}}
 TAILED = ("pareto", "lomax")
-_HINT_OF = {"span": "start", "bytes": "amount", "howmany": "howmany", "rate": "capacity"}
+_HINT_OF = {"span": "start", "jitter": "jitter", "bytes": "amount", "howmany": "howmany", "rate": "capacity"}
 
 
 def _plain_number(word: str) -> float:
@@ -115,18 +120,19 @@ def draw(word: str, kind: str) -> dict[str, Any]:
     {'pareto': [12000.0, 1.2]}
     """
     hint = HINTS[_HINT_OF[kind]]
+    shapes, unit = SHAPES_OF.get(kind, SHAPES), "span" if kind == "jitter" else kind
     parts = word.split()
     if not parts:
         raise Wrong("is empty", hint)
     shape, words = ("constant", parts) if parts[0][0] in "+-.0123456789" else (parts[0], parts[1:])
-    if shape not in SHAPES:
-        raise Wrong(f"= {word!r} has an unknown shape", hint, nearest=_core.nearest(shape, list(SHAPES)))
-    if len(words) != SHAPES[shape]:
-        raise Wrong(f"= {word!r} has {len(words)} values where {shape} takes {SHAPES[shape]}", hint)
+    if shape not in shapes:
+        raise Wrong(f"= {word!r} has an unknown shape", hint, nearest=_core.nearest(shape, list(shapes)))
+    if len(words) != shapes[shape]:
+        raise Wrong(f"= {word!r} has {len(words)} values where {shape} takes {shapes[shape]}", hint)
     values = []
     for one in words[:1] if shape in TAILED else words:
         try:
-            values.append(number(kind, one))
+            values.append(number(unit, one))
         except Wrong as error:
             raise Wrong(error.problem, hint) from None
     if shape in TAILED:
@@ -168,19 +174,36 @@ def mean(shape: dict[str, Any]) -> float:
 
 
 def _draw(kind: str) -> AfterValidator:
+    shapes, unit = SHAPES_OF.get(kind, SHAPES), "span" if kind == "jitter" else kind
+
     def canonical(one: str) -> str:
-        return f"{number(kind, one):g}" if kind == "howmany" else _core.canonical_unit(kind, one)
+        return f"{number(kind, one):g}" if kind == "howmany" else _core.canonical_unit(unit, one)
 
     def check(word: str) -> str:
         draw(word, kind)
         parts = word.split()
         if parts[0] in TAILED:
             return f"{parts[0]} {canonical(parts[1])} {float(parts[2])!r}"
-        if parts[0] in SHAPES:
+        if parts[0] in shapes:
             return " ".join([parts[0], *(canonical(one) for one in parts[1:])])
         return canonical(parts[0])
 
     return AfterValidator(check)
+
+
+def _share(value: object) -> float:
+    """Return a probability."""
+    word = value.strip() if isinstance(value, str) else value
+    try:
+        if isinstance(word, str) and word.endswith("%"):
+            found = float(word[:-1]) / 100
+        else:
+            found = math.nan if isinstance(word, bool) else float(word)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        found = math.nan
+    if not 0 <= found <= 1:
+        raise Wrong(f"= {value!r} is not a probability", HINTS["share"])
+    return found
 
 
 def frequency(word: str) -> float:
@@ -255,5 +278,11 @@ Limit = Annotated[
 Start = Annotated[str, _text("start"), _draw("span"), _schema("start")]
 Amount = Annotated[str, _text("amount"), _draw("bytes"), _schema("amount")]
 HowMany = Annotated[str, _text("howmany"), _draw("howmany"), _schema("howmany")]
+Jitter = Annotated[str, _text("jitter"), _draw("jitter"), _schema("jitter")]
+Share = Annotated[
+    float,
+    BeforeValidator(_share),
+    WithJsonSchema({"type": ["number", "string"], "description": HINTS["share"]}),
+]
 Capacity = Annotated[str, _text("capacity"), _draw("rate"), _schema("capacity")]
 Frequency = Annotated[str, _text("frequency"), AfterValidator(_frequency), _schema("frequency")]
