@@ -116,7 +116,7 @@ def test_a_header_is_no_delay() -> None:
     assert delay_steps("time,delay\n0,1") == [[0, 10**9]]
 
 
-def test_losses_on_a_link_are_metrics_of_their_own(tmp_path: Path) -> None:
+def test_losses_on_a_link_are_metrics_of_their_own() -> None:
     """10,000 datagrams, of which 3 % are lost: 300, with a deviation of 17."""
     scenario = read('loss = "3%", duplicate = "1%"')
     outcomes = execute(points(scenario, ["droptail", "red"], [1]))

@@ -11,7 +11,7 @@ use sojourn_sim::{
 };
 
 fn with(impairment: Impairment) -> Option<Impairment> {
-    Some(Impairment { gap: 1, ..impairment })
+    Some(Impairment { one_of: 1, ..impairment })
 }
 
 /// 1000 datagrams a second for 20 s over an idle link.

@@ -393,9 +393,9 @@ pub(crate) fn any_impairment() -> impl Strategy<Value = Option<Impairment>> + Cl
     ]);
     let share = || select(vec![0.0, 0.0, 0.1]);
     let impairment = (loss, delay, any::<bool>(), share(), 1u32..4, share());
-    let impairment = impairment.prop_map(|(loss, delay, in_order, reorder, gap, duplicate)| {
+    let impairment = impairment.prop_map(|(loss, delay, in_order, reorder, one_of, duplicate)| {
         let reorder = if delay.is_some() { reorder } else { 0.0 };
-        Impairment { loss, delay, in_order, reorder, gap, duplicate }
+        Impairment { loss, delay, in_order, reorder, one_of, duplicate }
     });
     option::weighted(0.2, impairment)
 }

@@ -70,10 +70,10 @@ class Metric:
     unit : str
         SI unit of the value; empty for a pure number.
     scope : str
-        ``queue`` (a queue's own), ``links`` (of impaired links), ``flows`` (of a set of flows), ``tcp`` (of TCP flows), ``endless`` (of
-        endless TCP flows), ``objects`` (of finite transfers), ``pages`` (of web traffic), ``arrivals`` (of
-        traffic whose one-way delays are recorded), ``datagrams``, ``deadline`` (of datagrams with a time of
-        use), ``call`` or ``own`` (of a record; `sojourn.metrics.own`).
+        ``queue`` (a queue's own), ``links`` (of impaired links), ``flows`` (of a set of flows), ``tcp`` (of
+        TCP flows), ``endless`` (of endless TCP flows), ``objects`` (of finite transfers), ``pages`` (of web
+        traffic), ``arrivals`` (of traffic whose one-way delays are recorded), ``datagrams``, ``deadline`` (of
+        datagrams with a time of use), ``call`` or ``own`` (of a record; `sojourn.metrics.own`).
     read : callable
         The formula.
     better : str

@@ -33,7 +33,7 @@ def impairment(found: Impairment, where: str, key: str) -> dict[str, Any]:
         place = f"{key}.jitter_file"
         plan["delay"] = {"steps": delay_steps(trace(found.jitter_file, where, place), f"{where}: {place}")}
     if found.reorder:
-        plan |= {"reorder": found.reorder, "gap": found.reorder_gap}
+        plan |= {"reorder": found.reorder, "one_of": found.reorder_gap}
     if found.duplicate:
         plan["duplicate"] = found.duplicate
     return plan

@@ -24,7 +24,7 @@ HINTS = {
     "start": "a time (0s), 'uniform 0s 1s', 'exponential 1s', 'pareto 1s 1.5' or 'lomax 1s 1.5'",
     "amount": "a size (20kB), 'uniform 1kB 20kB', 'exponential 20kB', 'pareto 12kB 1.2' or 'lomax 12kB 1.2'",
     "capacity": "a rate (10Mbit/s), 'uniform 1Mbit 10Mbit', 'exponential 5Mbit', 'pareto 5Mbit 1.5'",
-    "jitter": "a time (5ms), 'uniform 0ms 10ms', 'exponential 5ms', 'normal 5ms 2ms' (negative values are 0), "
+    "jitter": "a time (5ms), 'uniform 0ms 10ms', 'exponential 5ms', 'normal 5ms 2ms' (at least 0), "
     "'pareto 5ms 1.5' or 'lomax 5ms 1.5'",
     "share": "a probability from 0 to 1, like 0.01 or '1%'",
     "howmany": "a number (4), 'uniform 1 7', 'exponential 4', 'pareto 4 1.2' or 'lomax 4 1.2'",

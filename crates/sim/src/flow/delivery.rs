@@ -73,7 +73,7 @@ pub(crate) struct Delivery {
     /// One beyond the highest number that arrived.
     next: u32,
     /// Which of the 128 numbers before that arrived; bit 0 is the last one.
-    arrived: u128,
+    known: u128,
     /// The delay of the last datagram that arrived.
     last_delay: Option<Span>,
     /// When datagrams are used, if that matters.
@@ -144,12 +144,12 @@ impl Delivery {
     fn note(&mut self, number: u32, missing: Option<u32>) -> bool {
         let shifted = |bits: u128, by: u32| bits.checked_shl(by).unwrap_or(0);
         if let Some(missing) = missing {
-            self.arrived = shifted(shifted(self.arrived, missing), 1) | 1;
+            self.known = shifted(shifted(self.known, missing), 1) | 1;
             return true;
         }
         let bit = shifted(1, self.next - 1 - number);
-        let is_first = self.arrived & bit == 0;
-        self.arrived |= bit;
+        let is_first = self.known & bit == 0;
+        self.known |= bit;
         is_first
     }
 

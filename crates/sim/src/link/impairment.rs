@@ -107,9 +107,10 @@ impl Impairer {
         if self.plan.reorder == 0.0 {
             return false;
         }
-        // As in netem, only packets behind `gap` - 1 delayed ones are candidates.
+        // As in netem, only packets behind `one_of` - 1 delayed ones are candidates.
         self.since_overtaking += 1;
-        let overtakes = self.since_overtaking >= self.plan.gap && self.overtaking.happens(self.plan.reorder);
+        let overtakes =
+            self.since_overtaking >= self.plan.one_of && self.overtaking.happens(self.plan.reorder);
         if overtakes {
             self.since_overtaking = 0;
         }
@@ -125,7 +126,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn impaired(plan: Impairment) -> Impairer {
-        Impairer::new(&Impairment { gap: plan.gap.max(1), ..plan }, "a-b", 1)
+        Impairer::new(&Impairment { one_of: plan.one_of.max(1), ..plan }, "a-b", 1)
     }
 
     /// The arrivals (ms) of packets that reach the end of the link at these times (ms).
@@ -168,7 +169,7 @@ mod tests {
     /// Every third packet has no delay, and overtakes the two before it.
     #[test]
     fn one_packet_of_a_gap_overtakes() {
-        let plan = Impairment { delay: constant(10), reorder: 1.0, gap: 3, ..Impairment::default() };
+        let plan = Impairment { delay: constant(10), reorder: 1.0, one_of: 3, ..Impairment::default() };
         let expected = [10, 11, 2, 13, 14, 5].map(Some);
         assert_eq!(arrivals(plan, &[0, 1, 2, 3, 4, 5]), expected);
     }
@@ -204,7 +205,7 @@ mod tests {
         let alone = lost(Impairment::default(), MS);
         assert!(alone.iter().filter(|lost| **lost).count() > 20);
         let delay = Some(ExtraDelay::Drawn(Draw::Normal(5e6, 3e6)));
-        assert_eq!(lost(Impairment { delay, reorder: 0.2, gap: 2, ..Impairment::default() }, 7), alone);
+        assert_eq!(lost(Impairment { delay, reorder: 0.2, one_of: 2, ..Impairment::default() }, 7), alone);
     }
 
     /// Mean and deviation of 50,000 draws, far from 0.

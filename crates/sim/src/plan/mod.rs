@@ -219,9 +219,9 @@ pub struct Impairment {
     /// The probability that a packet has no additional delay, and overtakes those that have.
     #[serde(default)]
     pub reorder: f64,
-    /// At least this many packets lie between two that overtake others, the second one included.
+    /// Only each of this many packets may overtake: at least as many lie between two, the second included.
     #[serde(default = "one")]
-    pub gap: u32,
+    pub one_of: u32,
     /// The probability that a packet arrives twice.
     #[serde(default)]
     pub duplicate: f64,
