@@ -1,7 +1,6 @@
 """Links that lose, delay, reorder and duplicate packets: their keys, their errors and their metrics.
 
-Mutants seen to fail: the probabilities p and r exchanged; the reverse direction planned for the forward one;
-losses counted as drops of the queue.
+Mutants seen to fail: the probabilities p and r exchanged; the reverse direction planned for the forward one.
 """
 
 from __future__ import annotations

@@ -27,8 +27,7 @@ fn connections(dumbbell: Dumbbell, warmup: Time) -> Plan {
     Plan { warmup, ..plan(dumbbell, vec![traffic("ftp", 2, kind)], 20 * SECOND) }
 }
 
-/// 2 % of 20,000: 400, with a deviation of 19.8. Those that follow a loss count it; the last ones are on their
-/// way.
+/// 2 % of 20,000: 400, with a deviation of 19.8. A loss behind the last arrival is not known to the receiver.
 #[test]
 fn lost_datagrams_are_counted_at_the_link_and_at_the_receiver() {
     let record = datagrams(Impairment { loss: Loss::Random(0.02), ..Impairment::default() }, "droptail");

@@ -86,8 +86,8 @@ impl Wires {
         fate
     }
 
-    /// An arrival at the end of wire `number` is scheduled: the link, and how many were scheduled for the same
-    /// time before it.
+    /// An arrival at the end of wire `number` is scheduled: the link, and how many were scheduled before it
+    /// for the same time.
     pub(crate) fn schedule(&mut self, number: u32, arrival: Time) -> (u32, u32) {
         let Wire { link, last, .. } = &mut self.each[number as usize];
         *last = (arrival, if last.0 == arrival { last.1 + 1 } else { 0 });
