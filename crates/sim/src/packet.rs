@@ -42,7 +42,7 @@ impl Sacks {
         if index == 0 { Sack::default() } else { self.release(index) }
     }
 
-    /// Store the blocks at `index` once more: the index of the copy.
+    /// Store the blocks at `index` again: the index of the copy.
     pub(crate) fn copy(&mut self, index: u64) -> u64 {
         if index == 0 { 0 } else { self.put(self.slots[index as usize - 1]) }
     }

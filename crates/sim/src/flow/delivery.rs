@@ -7,7 +7,7 @@
 //!
 //! A datagram is lost if a later one of its flow arrives before it: then the receiver has to do without it.
 //! Lost datagrams in a row are one loss period (RFC 3357); those behind the last received one are not
-//! counted. A datagram that arrives once more is ignored but for its delay, unless 128 later ones have arrived:
+//! counted. A datagram that arrives again is ignored but for its delay, unless 128 later ones have arrived:
 //! then it counts as a late one.
 
 use super::playout::Playout;
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!((delays.count.iter().sum::<u64>(), delays.traffic[0]), (5, 3));
     }
 
-    /// 1 arrives twice, 0 late, and then once more.
+    /// 1 arrives twice, 0 late, and then again.
     #[test]
     fn a_copy_is_neither_late_nor_lost() {
         let (columns, _, losses) = after(&[(1, 10), (1, 12), (0, 30), (0, 31), (2, 10)], 0);

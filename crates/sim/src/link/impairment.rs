@@ -1,12 +1,12 @@
 //! What the wire of a link does to packets: it loses, duplicates, delays and reorders them.
 //!
-//! Every packet that reaches the end of a link is handed to an [`Impairer`], which answers when it arrives, if
-//! it does, and when its copy does, if there is one. The order is that of Linux's `netem`: duplication is
+//! Every packet that reaches the end of a link is handed to an [`Impairer`], which answers when it arrives,
+//! if it does, and when its copy does, if there is one. The order is that of Linux's `netem`: duplication is
 //! decided, then loss, which takes the copy first; then each copy has a delay of its own. An impairer knows
 //! neither packets nor the simulator, and takes the time as an argument, so it serves real packets, too.
 //!
 //! Each cause has a stream of random numbers of its own, of which packet n takes the n-th: two algorithms
-//! under one seed lose the same packets of a link, counted from its first, whatever else is impaired.
+//! under one seed lose the same packets of a link, counted from its first.
 
 use crate::plan::{ExtraDelay, Impairment, Loss};
 use sojourn_aqm::{Random, Span, Stream, Time};
@@ -139,8 +139,8 @@ mod tests {
         Some(ExtraDelay::Drawn(Draw::Constant((ms * MS) as f64)))
     }
 
-    /// The state decides about a packet, and may change behind it: with certain changes, every second packet is
-    /// lost.
+    /// The state decides about a packet, and may change behind it: with certain changes, every second packet
+    /// is lost.
     #[test]
     fn the_state_decides_about_a_packet_and_changes_behind_it() {
         let loss = Loss::GilbertElliott { p: 1.0, r: 1.0, good: 0.0, bad: 1.0 };
@@ -148,8 +148,8 @@ mod tests {
         assert_eq!(arrivals(plan, &[1, 2, 3, 4]), [Some(1), None, Some(3), None]);
     }
 
-    /// p = 0.02 and r = 0.25: a share of p / (p + r) = 2 / 27 of the packets is lost, 1 / r = 4 in a row. With
-    /// losses of 0.5 in the bad state and 0.1 in the good one: (25 * 0.1 + 2 * 0.5) / 27.
+    /// p = 0.02 and r = 0.25: a share of p / (p + r) = 2 / 27 of the packets is lost, 1 / r = 4 in a row.
+    /// With losses of 0.5 in the bad state and 0.1 in the good one: (25 * 0.1 + 2 * 0.5) / 27.
     #[test]
     fn losses_come_in_bursts() {
         let bursts = |good, bad| {
@@ -197,7 +197,7 @@ mod tests {
 
     /// Other impairments, and the times of packets, do not change which packets are lost.
     #[test]
-    fn the_same_packets_are_lost_whatever_else_happens() {
+    fn losses_do_not_depend_on_other_impairments() {
         let lost = |plan: Impairment, step: u64| -> Vec<bool> {
             let mut impairer = impaired(Impairment { loss: Loss::Random(0.3), ..plan });
             (0..100).map(|i| impairer.pass(Time(i * step)).packet.is_none()).collect()

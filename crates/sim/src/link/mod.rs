@@ -2,8 +2,8 @@
 //!
 //! A link without a finite queue never loses a packet, so its queue need not be simulated: a packet
 //! leaves at max(arrival, previous departure) + size / rate (the Lindley recursion), exactly. A link with
-//! a [`crate::queue::Port`] is served by that port instead and only adds its delay. If its wire loses or delays
-//! packets, that is a link of its own behind it ([`Entry::Wire`]).
+//! a [`crate::queue::Port`] is served by that port instead and only adds its delay. If its wire loses or
+//! delays packets, that is a link of its own behind it ([`Entry::Wire`]).
 //!
 //! A network may have very many links but has few different rates and delays, so links of equal rate and
 //! delay share a [`LinkKind`]. The serialization delay of the last packet size is cached in the steps of
