@@ -25,6 +25,8 @@ from sojourn.record import UNKNOWN
 from sojourn.record.tables import Column
 from sojourn.runner.layout import KINDS, File
 from sojourn.spec.scenario import Scenario, json_schema
+from sojourn.warning_codes import KINDS as WARNINGS
+from sojourn.warning_codes import Kind
 from sojourn.worlds import having
 
 HERE = Path(__file__).parent
@@ -209,6 +211,13 @@ def template_pages() -> dict[str, str]:
     return {"templates/README.md": text, **made}
 
 
+def warnings() -> str:
+    """Tabulate every warning."""
+    head = "# Warnings\n\nEach warning ends with its code, which `sojourn explain CODE` explains.\n\n"
+    rows = [[f"`{one.code}`", *one[1:]] for one in WARNINGS.values()]
+    return NOTE + head + table(Kind._fields, rows)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "reference/commands.md": commands,
     "reference/conventions.md": conventions,
@@ -217,6 +226,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/scenario.md": scenario,
     "reference/scenario.schema.json": schema,
     "reference/senders.md": senders,
+    "reference/warnings.md": warnings,
 }
 
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 import sojourn
+from sojourn.warning_codes import KINDS, code_of
 from sojourn.worlds.kernel.machine import installed
 from support import SMALL, Cli
 
@@ -68,7 +69,10 @@ def small_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Run the command line in this process, in `tmp_path`; return exit code and output."""
+    """Run the command line in this process, in `tmp_path`; return exit code and output.
+
+    Every warning must have a code.
+    """
     from sojourn.cli import call
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
@@ -82,6 +86,8 @@ def cli(tmp_path: Path) -> Cli:
             patch.chdir(tmp_path)
             patch.setattr(sys, "argv", ["sojourn", *arguments])
             code = call(arguments)
+        for line in err.getvalue().splitlines():
+            assert not line.startswith("sojourn: warning: ") or code_of(line) in KINDS, line
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
     return run

@@ -32,6 +32,7 @@ from sojourn.papers.smallest import inequalities
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
+from sojourn.study.rerun import rerun
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 SCENARIO = """
@@ -331,6 +332,19 @@ def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper:
     assert extra_aqms["drop_ratio"].min() > 0
     assert "other algorithms in the scenarios of testbed" in joined.report.read_text()
     assert "--aqm codel --aqm examples/own/red.py:RED" in joined.command
+
+
+def test_every_run_of_a_reproduction_is_repeated(result: Reproduction, paper: Paper):
+    done = rerun(result.directory, measure=paper.measure)
+    assert (done.is_equal, done.runs) == (True, 8), done.found.differences
+    assert (done.found.id, done.found.skipped) == (result.id, {})
+
+    def other(record: Record) -> dict[str, float | None]:
+        return {"seconds": record.seconds + 1}
+
+    other.version = "1"  # type: ignore[attr-defined]
+    differences = rerun(result.directory, measure=other).found.differences
+    assert [one.column for one in differences] == ["seconds"] * 8
 
 
 def test_added_algorithms_get_the_buffer_of_the_papers_arms():

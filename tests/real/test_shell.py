@@ -384,7 +384,8 @@ def test_a_peer_that_fails_later_is_reported_at_once(tmp_path: Path):
         assert one.stderr is not None
         assert one.stdin is not None
         said = next(line for line in one.stderr if "--peer" in line)
-        assert said == f"sojourn: warning: --peer {peer} failed with exit status 1: it is over\n"
+        problem = f"--peer {peer} failed with exit status 1: it is over"
+        assert said == f"sojourn: warning: {problem} (sojourn explain W26)\n"
         one.stdin.close()
         assert (one.wait(60), "--peer" in one.stderr.read()) == (0, False)
 

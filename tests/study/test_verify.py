@@ -27,6 +27,9 @@ MADE = {
     "fluid": "run s.toml --world fluid",
 }
 
+#: The runs of each folder; a tuning has those of its trials and of its confirmation.
+RUNS = {"run": 3, "compare": 4, "sweep": 4, "tune": 6, "fluid": 1}
+
 MINE = """
 import sojourn
 
@@ -59,7 +62,30 @@ def test_results_of_commands_verify(cli: Cli, tmp_path: Path, kind: str) -> None
     assert f"id: {found['id']}\n" in done.stderr
     assert found["repeated"] == found["eligible"] == found["rows"] > 0
     assert (found["differences"], found["skipped"], found["unsealed"]) == ([], {}, 0)
+    rerun = cli("rerun", "out", "--json")
+    again = json.loads(rerun.stdout)
+    assert (rerun.returncode, again["equal"], again["runs"]) == (0, True, RUNS[kind])
     assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+
+
+def test_a_rerun_fails_if_a_value_differs_or_a_run_is_not_repeated(
+    made: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutants seen to fail: runs of another world not counted; a difference does not change the exit code."""
+    run_id = forge(made, "mean_delay_s")
+    done = cli("rerun", "out")
+    assert (done.returncode, "repeated: 4 of 4 runs" in done.stdout) == (1, True)
+    assert f"sojourn: {run_id}: mean_delay_s: stored " in done.stderr
+    assert "sojourn: the results were not confirmed" in done.stderr
+    monkeypatch.setattr("sojourn.study.verify._case", lambda *_: None)
+    done = cli("rerun", "out")
+    assert done.returncode == 1
+    assert "not repeated: 4 runs whose inputs are not in the folder, or have changed" in done.stdout
+    refused = cli("rerun", "nothing")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "sojourn: nothing is not a results folder: it has no finished runs\n",
+    )
 
 
 def forge(folder: Path, column: str) -> str:

@@ -34,6 +34,7 @@ from sojourn.algorithms.sources import Code, collect, identity_of, read_source, 
 from sojourn.errors import InputError, from_core
 from sojourn.files.untrusted import reason
 from sojourn.spec.aqm_spec import Spec, canonical, short_path
+from sojourn.warning_codes import coded
 
 HERE = "python"
 #: The form of a metric in a file.
@@ -271,12 +272,11 @@ def renew(names: Iterable[str]) -> list[str]:
         if own.has_file:
             shared_state.restore(own.generators)
             adopt(own.name, own.code)
-            found.append(f"{what}; it was reset after each run: keep state in self, and create it in start")
+            text = f"{what}; it was reset after each run: keep state in self, and create it in start"
         else:
             _known[own.name] = replace(own, before=now)
-            found.append(
-                f"{what}, so results depend on the runs before: keep state in self, and create it in start"
-            )
+            text = f"{what}, so results depend on the runs before: keep state in self, and create it in start"
+        found.append(coded("W10", text))
     return found
 
 

@@ -19,6 +19,7 @@ from sojourn.spec.scenario import Scenario
 from sojourn.study.compare import check_metric
 from sojourn.study.pilot import pilot
 from sojourn.terminal import console, escape, show
+from sojourn.warning_codes import coded
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
 from sojourn.worlds.simulated.executors import Local, Serial, cores
@@ -40,7 +41,7 @@ def note_memory(points: Iterable[Point], workers: int | None, verbose: bool = Fa
             f"{len(plans)} runs"
         )
     if sentence := excess(plans, min(workers or cores(), len(plans))):
-        note(f"sojourn: warning: {sentence}")
+        warn([coded("W12", sentence)])
 
 
 @contextlib.contextmanager
@@ -90,6 +91,12 @@ def with_warmup(
     chosen = pilot(scenario, aqms, executor=maker)
     note(chosen.sentence)
     return chosen.scenario
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print warnings, which end with their codes."""
+    for one in warnings:
+        note(f"sojourn: warning: {one}")
 
 
 def note(text: str) -> None:

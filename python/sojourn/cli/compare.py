@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from sojourn.api import default_directory, plan
-from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable, with_warmup
+from sojourn.cli.common import (
+    executor,
+    note,
+    note_memory,
+    permit_code,
+    progress,
+    resumable,
+    warn,
+    with_warmup,
+)
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -137,8 +146,7 @@ def compare(
             until_equivalent=margin,
             announce=note,
         )
-    for warning in comparison.results.warnings:
-        note(f"sojourn: warning: {warning}")
+    warn(comparison.results.warnings)
     emit(of_comparison(comparison), json, export)
     if comparison.looks:
         note(_seeds_used(comparison, most_seeds))

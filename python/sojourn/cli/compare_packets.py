@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
 from sojourn.api import default_directory, plan, run
-from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.common import note, progress, resumable, warn
 from sojourn.cli.emit import emit
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
 from sojourn.cli.run import note_duration
@@ -48,8 +48,7 @@ def compare_packets(
     with resumable(), progress(scenario.name) as move:
         other = run(scenario, specs, repeats, world=world, out=directory, progress=move)
         simulated = simulate(scenario, specs, repeats, seeds, workers, move)
-    for warning in other.warnings:
-        note(f"sojourn: warning: {world}: {warning}")
+    warn(f"{world}: {one}" for one in other.warnings)
     found = rows(simulated, other)
     tables = _of(found, world)
     path = _write(directory, world, simulated[0], other, tables)

@@ -14,7 +14,7 @@ import typer
 from sojourn import _core, files
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, permit_code, progress
+from sojourn.cli.common import note, permit_code, progress, warn
 from sojourn.cli.compare_packets import compare_packets
 from sojourn.cli.emit import emit
 from sojourn.cli.options import AllowCode, Aqm, Export, File, Json, Out, Workers
@@ -103,8 +103,7 @@ def _compare_averages(
         packets = run_scenario(scenario, [spec], seeds, workers=workers, progress=move)
         numbers = tuple(range(1, seeds + 1))
         cells = over_grid(scenario, spec, numbers, workers=workers, progress=move) if grid else []
-    for warning in averages.warnings:
-        note(f"sojourn: warning: {world}: {warning}")
+    warn(f"{world}: {one}" for one in averages.warnings)
     tables = _of(spec, world, averages, packets, cells)
     with entering(directory, "compare-worlds", scenario.name):
         path = _write(directory, world, spec, averages, packets, tables)

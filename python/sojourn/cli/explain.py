@@ -33,7 +33,8 @@ def explain(
         typer.Argument(
             metavar="NAME",
             help="An algorithm (or file.py:Class), a metric, 'tcp', a kind of traffic, a congestion control, "
-            "an option of TCP, a key of scenarios, a world, a paper or a template.",
+            "an option of TCP, a key of scenarios, a world, a paper, a template, or a warning, like W05; "
+            "'warnings' lists them.",
             show_default=False,
             autocompletion=_matching,
         ),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn.cli.common import note
+from sojourn.cli.common import warn
 from sojourn.cli.options import path_of
 from sojourn.errors import InputError
 from sojourn.spec.units import Wrong, number
@@ -15,6 +15,7 @@ from sojourn.study.folder import Folder
 from sojourn.study.folder import open as open_folder
 from sojourn.study.packets.write import estimate, format_of, write
 from sojourn.terminal import show
+from sojourn.warning_codes import coded
 
 
 def export(
@@ -72,11 +73,12 @@ def export(
     found = write(record, file, limit)
     show(f"{file}: {found.events} events, {found.bytes / 1e6:.3g} MB, of {row['aqm']}, seed {row['seed']}")
     if found.until is not None:
-        note(
-            f"sojourn: warning: {found.total - found.events} of {found.total} events are left out, from "
+        text = (
+            f"{found.total - found.events} of {found.total} events are left out, from "
             f"{found.until:.6f} s on: all need about {expected / 1e6:.3g} MB, the limit is "
             f"{limit / 1e6:.3g} MB (--most)"
         )
+        warn([coded("W16", text)])
 
 
 def chosen(folder: Folder, aqm: str | None, seed: int | None) -> dict[str, Any]:

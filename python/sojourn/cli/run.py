@@ -14,6 +14,7 @@ from sojourn.cli.common import (
     permit_code,
     progress,
     resumable,
+    warn,
     with_warmup,
 )
 from sojourn.cli.emit import emit
@@ -82,8 +83,7 @@ def run(
             )
         results = results.measured(own)
         written = write_report(results)
-    for warning in results.warnings:
-        note(f"sojourn: warning: {warning}")
+    warn(results.warnings)
     emit(of_results(results, shown), json, export)
     if verbose and results.fast_path is not None:
         note(f"fast path: {results.fast_path}")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sojourn import files
-from sojourn.cli.common import note, permit_code, print_json
+from sojourn.cli.common import note, permit_code, print_json, warn
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json, Out
 from sojourn.cli.output import Column, Output, Table
@@ -20,6 +20,7 @@ from sojourn.metrics import METRICS, shown
 from sojourn.results import Results
 from sojourn.study.shell_progress import Progress
 from sojourn.study.shell_session import Session, begin, new_id, undo
+from sojourn.warning_codes import coded
 from sojourn.worlds.real.caller import given_to_caller
 from sojourn.worlds.real.shell import QUEUES, Request, run
 
@@ -158,8 +159,7 @@ def shell(
                 files.remove_folder(folder)
     if record is not None:
         session = Session(request, record, command or [], run_id, started)
-        for warning in session.warnings:
-            note(f"sojourn: warning: {warning}")
+        warn(session.warnings)
         output = of_session(session)
         output.print(sys.stderr)
         results = session.write(folder, note)
@@ -180,7 +180,7 @@ def _described(results: Results, no_report: bool) -> Path:
         with given_to_caller(results.directory):
             return write_report(results)
     except SojournError as error:
-        note(f"sojourn: warning: {error}")
+        warn([coded("W27", str(error))])
         return results.directory
 
 

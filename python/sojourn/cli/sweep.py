@@ -11,7 +11,16 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import executor, note, note_memory, own_metrics, permit_code, progress, resumable
+from sojourn.cli.common import (
+    executor,
+    note,
+    note_memory,
+    own_metrics,
+    permit_code,
+    progress,
+    resumable,
+    warn,
+)
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -151,8 +160,7 @@ def sweep(
         note(f"sojourn: shard {shard}: {len(swept.metrics)} runs are done, others are missing in {folder}")
     if swept.complete or json or export:
         emit(of_sweep(swept, shown), json, export)
-    for warning in swept.warnings:
-        note(f"sojourn: warning: {warning}")
+    warn(swept.warnings)
     for line in swept.notes:
         note(line)
     note(f"folder: {folder}")

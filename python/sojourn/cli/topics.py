@@ -1,7 +1,7 @@
 """What ``sojourn explain`` knows besides algorithms and metrics: everything that a user can name.
 
-Topics are traffic kinds, congestion controls, options of TCP, tables and keys of scenarios, worlds, papers
-and templates. A name that several of them have is explained by the first.
+Topics are traffic kinds, congestion controls, options of TCP, tables and keys of scenarios, worlds, papers,
+templates and warnings. A name that several of them have is explained by the first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sojourn import _core, templates
 from sojourn.cli.output import Column, Output, Table
 from sojourn.spec import schema
 from sojourn.spec.schema import ScenarioFields
+from sojourn.warning_codes import KINDS, Kind
 from sojourn.worlds import REGISTRY
 from sojourn.worlds import find as find_world
 
@@ -234,6 +235,14 @@ def _of_template(name: str) -> Output:
     return _facts(name, {"template": name, "title": templates.title(name), "use": use})
 
 
+def _of_warning(name: str) -> Output:
+    if name != "warnings":
+        return _facts(name, KINDS[name]._asdict())
+    columns = [Column("code", "code"), *(Column(key, key, prose=True) for key in Kind._fields[1:])]
+    table = Table("warnings", "All warnings", columns, list(KINDS.values()))
+    return Output("", [table], [one._asdict() for one in KINDS.values()])
+
+
 _TOPICS: list[tuple[str, Callable[[], typing.Iterable[str]], Callable[[str], Output]]] = [
     ("kinds of traffic", _kinds, _of_kind),
     ("congestion controls", _senders, _of_sender),
@@ -243,4 +252,5 @@ _TOPICS: list[tuple[str, Callable[[], typing.Iterable[str]], Callable[[str], Out
     ("tables of a scenario", _tables, _of_table),
     ("keys of a scenario", _keys, _of_key),
     ("templates", templates.names, _of_template),
+    ("warnings", lambda: ["warnings", *KINDS], _of_warning),
 ]

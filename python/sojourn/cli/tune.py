@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from sojourn.algorithms.builtin import parameters
-from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable, warn
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -187,8 +187,7 @@ def tune(
             retry(one)
     with resumable(), executor(workers, serial, dask) as maker, progress(scenario.name) as move:
         tuned = run_tune(plan, folder, move, ["sojourn", *sys.argv[1:]], maker)
-    for warning in tuned.comparison.results.warnings:
-        note(f"sojourn: warning: {warning}")
+    warn(tuned.comparison.results.warnings)
     emit(of_tuned(tuned), json, export)
     note(f"report: {write_tuned(tuned)}")
     note(f"id: {tuned.id}")

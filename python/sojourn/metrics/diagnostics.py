@@ -14,6 +14,7 @@ from typing import Any
 from sojourn.record import UNFINISHED, Record
 from sojourn.stats.batch_means import heavy_tail
 from sojourn.stats.warmup import NOT_SETTLED, SETTLED, QueueParts, Settling, queue_parts, settling
+from sojourn.warning_codes import coded, extended
 
 LEAST_UTILIZATION = 0.5
 #: From here on the link is used.
@@ -38,43 +39,38 @@ FULLER = 2.0
 MOST_UNFINISHED = 0.01
 #: What to run if a queue has not settled.
 REMEDY = "a longer warm-up decides; run --warmup auto finds one"
-#: The warning about intervals of zero width.
-ALIKE = (
-    "gave identical results, so ± 0 is not an uncertainty; randomise the starts, "
-    'for example with start = "uniform 0s 1s"'
-)
 
 
 def diagnose(record: Record) -> list[str]:
     """Return the warnings about a record, one sentence each."""
     queue = record.queues[0]
     name, seconds = queue["name"], record.seconds
-    found = []
+    reasons, found = [], []
     utilization = _utilization(queue)
     if utilization is not None and utilization < LEAST_UTILIZATION:
-        found.append(
-            f"the measured queue {name} is not the bottleneck: the utilization of its link is only "
-            f"{100 * utilization:.0f} %"
-        )
+        reasons.append(f"the utilization of its link is only {100 * utilization:.0f} %")
     mean = queue["packet_ns"] / (seconds * 1e9)
     slower = _slower_link(record) if (utilization or 0) < FULL_UTILIZATION else None
     if slower is None and ((utilization or 0) < FULL_UTILIZATION or mean < 1):
         slower = _full_hosts(record)
     if slower is not None:
-        found.append(f"the measured queue {name} is not the bottleneck: {slower}")
+        reasons.append(slower)
     for other in record.queues[1:]:
         fuller = other["packet_ns"] / (seconds * 1e9)
         if fuller > FULLER * mean + 1 and (_utilization(other) or 0) > (utilization or 0):
-            found.append(
-                f"the measured queue {name} is not the bottleneck: {other['name']} holds {fuller:.1f} "
-                f"packets on average, {name} {mean:.1f}"
-            )
+            reasons.append(f"{other['name']} holds {fuller:.1f} packets on average, {name} {mean:.1f}")
+    found += [coded("W01", f"the measured queue {name} is not the bottleneck: {one}") for one in reasons]
     if queue["max_packets"] <= FEW_PACKETS:
-        found.append(f"the queue {name} never held more than {queue['max_packets']} packets")
+        found.append(coded("W02", f"the queue {name} never held more than {queue['max_packets']} packets"))
     algorithm = queue["spec"].split()[0]
     if algorithm != "droptail" and sum(queue["drops"][1:]) + sum(queue["marks"]) == 0:
-        found.append(f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
-    return found + _fixed_thresholds(record) + _unfinished(record) + _heavy(record)
+        found.append(
+            coded("W03", f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
+        )
+    found += _fixed_thresholds(record) + _unused_delays(record)
+    if any(map(_comes_and_goes, record.plan["traffic"])):  # a sweep reads few columns of each of its runs
+        found += _unfinished(record) + _heavy(record)
+    return found
 
 
 def _fixed_thresholds(record: Record) -> list[str]:
@@ -93,12 +89,13 @@ def _fixed_thresholds(record: Record) -> list[str]:
     packets = dumbbell["rate"] * round_trip / (8 * MEAN_PACKET)
     if packets <= threshold:
         return []
-    return [
+    text = (
         f"{name} does not derive {' and '.join(keys)} from the link: the default of {largest}, {threshold} "
         f"packets, is {100 * threshold / packets:.0f} % of the bandwidth-delay product, and the utilization "
         f"of the link is {100 * utilization:.0f} %; set {'it' if len(keys) == 1 else 'them'}, or use ared or "
         "codel, whose defaults suit any rate"
-    ]
+    )
+    return [coded("W04", text)]
 
 
 def _unfinished(record: Record) -> list[str]:
@@ -115,11 +112,12 @@ def _unfinished(record: Record) -> list[str]:
             share, name = sum(open_) / len(open_), record.traffic[traffic]["name"]
             if share > MOST_UNFINISHED:
                 time = "completion_time" if things == "transfers" else "page_time"
-                found.append(
+                text = (
                     f"{100 * share:.1f} % of the {things} of {name} did not finish: "
-                    f"mean, maximum and percentiles above the {math.floor(100 * (1 - share))}th are of those "
+                    f"mean, maximum and percentiles above p{math.floor(100 * (1 - share))} are of those "
                     f"that did; use drain = true, or {time}_km_p99_s, which estimates all"
                 )
+                found.append(coded("W05", text))
     return found
 
 
@@ -128,8 +126,6 @@ def _heavy(record: Record) -> list[str]:
     import numpy as np
 
     found: list[str] = []
-    if not record.data["objects"]["bytes"]:
-        return found
     for (name,), rows in record.objects.group_by("traffic", maintain_order=True):
         tail = heavy_tail(rows["bytes"].to_numpy().astype(np.float64))
         if tail is not None:
@@ -139,10 +135,50 @@ def _heavy(record: Record) -> list[str]:
                 if tail.is_power
                 else f"vary widely, but less than a heavy tail, as lognormal sizes do ({share})"
             )
-            found.append(
+            text = (
                 f"object sizes of {name} {kind}: prefer medians and percentiles of completion times to means"
             )
+            found.append(coded("W06", text))
     return found
+
+
+def _unused_delays(record: Record) -> list[str]:
+    """Return a warning for each list of delays that has more entries than there are hosts."""
+    dumbbell = record.plan["topology"].get("dumbbell")
+    if dumbbell is None:
+        return []
+    shared = [one for one in record.plan["traffic"] if one["access"] is None]
+    users = [("dumbbell.access", dumbbell["access"], shared)] if shared else []
+    users += [
+        (f"traffic.{one['name']}.access", one["access"], [one])
+        for one in record.plan["traffic"]
+        if one["access"] is not None
+    ]
+    hosts = [(key, access["delays"], _hosts(access, traffic)) for key, access, traffic in users]
+    server = dumbbell["server"]
+    hosts.append(("dumbbell.server", server["delays"], server["nodes"] or 1))
+    return [
+        coded(
+            "W09", f"{key}.delays has {len(delays)} entries, of which the first {count} are used, one a host"
+        )
+        for key, delays, count in hosts
+        if count < len(delays)
+    ]
+
+
+def _comes_and_goes(traffic: Mapping[str, Any]) -> bool:
+    """Return whether a traffic of a plan consists of transfers."""
+    return bool({"tcp_short", "web"} & set(traffic["kind"]))
+
+
+def _hosts(access: Mapping[str, Any], traffic: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many hosts on one side some traffic uses; flows that come and go use all that there are."""
+    there = access["nodes"]
+    found = [
+        (there or len(access["delays"])) if _comes_and_goes(one) else min(one["count"], there or one["count"])
+        for one in traffic
+    ]
+    return max(found)
 
 
 def settled(found: Iterable[tuple[str, Record]]) -> dict[str, Settling]:
@@ -209,7 +245,9 @@ def _short(value: float) -> str:
 
 def unsettled(found: Mapping[str, Settling]) -> list[str]:
     """Return a warning for each algorithm whose queue had not settled."""
-    return [f"{spec}: {sentence(one)}" for spec, one in found.items() if one.outcome == NOT_SETTLED]
+    return [
+        coded("W07", f"{spec}: {sentence(one)}") for spec, one in found.items() if one.outcome == NOT_SETTLED
+    ]
 
 
 def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
@@ -229,7 +267,10 @@ def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
             key = (spec, _kind(sentence))
             counts[key] = counts.get(key, 0) + 1
             examples.setdefault(key, sentence)
-    return [f"{key[0]}: {examples[key]} ({n} of {runs[key[0]]} runs)" for key, n in counts.items()]
+    return [
+        f"{spec}: {extended(examples[spec, kind], f' ({n} of {runs[spec]} runs)')}"
+        for (spec, kind), n in counts.items()
+    ]
 
 
 def alike(found: Iterable[tuple[str, Mapping[str, float | None]]]) -> list[str]:
@@ -246,7 +287,18 @@ def alike(found: Iterable[tuple[str, Mapping[str, float | None]]]) -> list[str]:
     runs: dict[str, list[Mapping[str, float | None]]] = {}
     for spec, metrics in found:
         runs.setdefault(spec, []).append(metrics)
-    return [f"{spec}: all {len(group)} seeds {ALIKE}" for spec, group in runs.items() if are_alike(group)]
+    return [
+        without_width(f"{spec}: all {len(group)} seeds") for spec, group in runs.items() if are_alike(group)
+    ]
+
+
+def without_width(which: str) -> str:
+    """Return the warning about intervals of zero width."""
+    return coded(
+        "W08",
+        f"{which} gave identical results, so ± 0 is not an uncertainty; randomise the starts, "
+        'for example with start = "uniform 0s 1s"',
+    )
 
 
 def are_alike(group: Sequence[Mapping[str, float | None]]) -> bool:

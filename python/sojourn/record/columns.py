@@ -185,9 +185,13 @@ def _lists(pieces: Sequence[bytes], code: str) -> pl.Series:
     import numpy as np
     import polars as pl
 
-    flat = array(b"".join(pieces), code)
-    size = flat.dtype.itemsize
-    lengths = np.array([len(piece) // size for piece in pieces])
+    flat = pl.Series("list", array(b"".join(pieces), code))
+    kind = pl.List(flat.dtype)
+    if flat.is_empty():
+        return pl.Series("list", [[]], dtype=kind).new_from_index(0, len(pieces))
+    if len({len(piece) for piece in pieces}) == 1:  # without a query, as most columns of a sweep can be
+        return flat.reshape((len(pieces), -1)).cast(kind)
+    lengths = np.array([len(piece) for piece in pieces]) * len(flat) // sum(map(len, pieces))
     owners = np.repeat(np.arange(len(pieces)), lengths)
     full = pl.DataFrame({"of": owners, "list": flat}).group_by("of", maintain_order=True).agg("list")
     # A piece without a value is an empty list, not an unknown one.

@@ -34,6 +34,7 @@ from sojourn.record.columns import (
 from sojourn.runner.identity import row_hash
 from sojourn.runner.run_index import RunIndex
 from sojourn.runner.sealed import Damaged, table, verify
+from sojourn.warning_codes import coded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,12 +88,11 @@ class Archive:
         #: The files that were read last, each with the places of its runs.
         self._tables: dict[Path, tuple[pl.DataFrame, dict[str, int]]] = {}
         if self._index.unsealed:
-            LOG.warning(
-                "%s: %d files have no hashes, so damage in them is not detected: they are of Sojourn 0.1, or "
-                "another program wrote them",
-                self._index.folder,
-                len(self._index.unsealed),
+            text = (
+                f"{self._index.folder}: {len(self._index.unsealed)} files have no hashes, so damage in them "
+                "is not detected: they are of Sojourn 0.1, or another program wrote them"
             )
+            LOG.warning("%s", coded("W14", text))
 
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._index
@@ -215,7 +215,7 @@ class Archive:
             try:
                 one = {name: json.loads(line)[name] for name in ("run_id", "aqm", "seed", "reason", "repeat")}
             except (ValueError, LookupError, TypeError):
-                LOG.warning("%s: line %d is incomplete and left out", path, number)
+                LOG.warning("%s", coded("W15", f"{path}: line {number} is incomplete and left out"))
             else:
                 found[str(one["run_id"])] = one
         return found
@@ -293,7 +293,7 @@ class Archive:
 
     def _damaged(self, path: Path, reason: str) -> None:
         """Report a file that does not verify."""
-        LOG.warning("%s is damaged: %s; its runs count as missing", path, reason)
+        LOG.warning("%s", coded("W13", f"{path} is damaged: {reason}; its runs count as missing"))
 
 
 def trace_name(run_id: str, table: str) -> str:

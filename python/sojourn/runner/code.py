@@ -34,6 +34,7 @@ from sojourn.files import scratch
 from sojourn.files.untrusted import MOST_SCENARIO, read_text
 from sojourn.runner.archive import LOG, Stored
 from sojourn.runner.point import Point, run_id
+from sojourn.warning_codes import coded
 
 #: The manifest of each kind of directory.
 MANIFESTS = ("tune.json", "manifest.json")
@@ -264,9 +265,9 @@ def warn_of_changes(code: object) -> list[str]:
             continue
         problem = _change(path, one)
         if problem:
-            found.append(f"{name}: {problem}; these are results of the stored code ({CODE}/)")
-    for text in found:
-        LOG.warning("%s", text)
+            text = f"{name}: {problem}; these are results of the stored code ({CODE}/)"
+            found.append(coded("W11", text))
+            LOG.warning("%s", coded("W11", text))
     return found
 
 

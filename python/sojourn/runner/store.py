@@ -25,6 +25,7 @@ from sojourn.runner.identity import row_hash
 from sojourn.runner.point import Point, digest
 from sojourn.runner.run_index import FACTS
 from sojourn.runner.sealed import seal
+from sojourn.warning_codes import coded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,9 +114,8 @@ class Store(Archive):
         target = path.with_name(f"{path.name}.damaged")
         if files.exists(path):  # another process may have renamed it
             files.rename(path, target)
-        LOG.warning(
-            "%s is damaged: %s; it is renamed to %s, and its runs are repeated", path, reason, target.name
-        )
+        text = f"{path} is damaged: {reason}; it is renamed to {target.name}, and its runs are repeated"
+        LOG.warning("%s", coded("W13", text))
 
 
 def _rows(

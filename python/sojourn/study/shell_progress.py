@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sojourn import files
 from sojourn.errors import SojournError
+from sojourn.warning_codes import coded
 from sojourn.worlds.real.gateway import Live
 
 FILE = "progress.csv"
@@ -48,7 +49,8 @@ class Progress:
         try:
             files.append(self._file, "\n".join(rows))
         except SojournError as error:
-            self._note(f"sojourn: warning: {error}; further counters are not stored until the end")
+            problem = f"{error}; further counters are not stored until the end"
+            self._note(f"sojourn: warning: {coded('W27', problem)}")
             self._due = float("inf")
 
 

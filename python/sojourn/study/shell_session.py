@@ -32,6 +32,7 @@ from sojourn.runner.store import Finished, Store
 from sojourn.spec.schema import USUAL_CONVENTIONS
 from sojourn.spec.toml import dumps
 from sojourn.study import shell_progress
+from sojourn.warning_codes import coded
 from sojourn.worlds.real.caller import caller, given_to_caller
 from sojourn.worlds.real.gateway import lateness, run_warnings
 from sojourn.worlds.real.shell import SHELL_WORLD, Request
@@ -109,10 +110,11 @@ class Session:
         marks, drops = (sum(sum(queue[key]) for queue in queues) for key in ("marks", "drops"))
         if not self.request.ecn or marks or not drops:
             return []
-        return [
+        text = (
             f"--ecn marked no packet, and {drops} were dropped: the senders do not use ECN, the algorithm "
             "does not mark, or the queue was full"
-        ]
+        )
+        return [coded("W25", text)]
 
     def to_toml(self) -> str:
         """Return the link as TOML."""

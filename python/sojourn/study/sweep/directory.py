@@ -15,7 +15,7 @@ from sojourn import _core, files
 from sojourn.algorithms import identified_by, remember
 from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics import Own, measure
-from sojourn.metrics.diagnostics import parts_of
+from sojourn.metrics.diagnostics import diagnose, parts_of
 from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored, warn_of_changes
@@ -160,7 +160,13 @@ def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
         for point, one in found.items()
         if one is not None and (known := parts_of(one.record)) is not None
     }
-    return Swept(plan, metrics, Path(directory), manifest_of(Path(directory)).get("id"), parts)
+    doubts = {
+        point: warnings
+        for point, one in found.items()
+        if one is not None and (warnings := [*diagnose(one.record), *one.warnings])
+    }
+    known = manifest_of(Path(directory)).get("id")
+    return Swept(plan, metrics, Path(directory), known, parts, doubts)
 
 
 @refuse_damaged

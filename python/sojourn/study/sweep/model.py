@@ -13,13 +13,14 @@ from sojourn import _core
 from sojourn.algorithms import digests
 from sojourn.errors import InputError
 from sojourn.metrics import Metrics
-from sojourn.metrics.diagnostics import ALIKE, are_alike, sentence
+from sojourn.metrics.diagnostics import are_alike, sentence, without_width
 from sojourn.runner.point import MOST_SEEDS, Point, digest
 from sojourn.spec.scenario import Scenario
 from sojourn.spec.toml import dumps
 from sojourn.stats import mean_ci
 from sojourn.stats.warmup import INCONCLUSIVE, NOT_SETTLED, SETTLED, QueueParts, Settling, Word, settling
 from sojourn.study.axes import Axis, Cell, cells
+from sojourn.warning_codes import code_of, coded, extended
 
 if TYPE_CHECKING:
     import polars as pl
@@ -143,6 +144,8 @@ class Swept:
     id: str | None = None
     #: The measured queue of each run over time.
     parts: Mapping[Point, QueueParts] = field(default_factory=dict, repr=False, compare=False)
+    #: The warnings of each run that has any.
+    doubts: Mapping[Point, Sequence[str]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def complete(self) -> bool:
@@ -154,8 +157,9 @@ class Swept:
         """Reasons to doubt the intervals."""
         groups = [[self.metrics.get(point, {}) for point in group] for _, group in self._groups]
         same = sum(any(group) and are_alike(group) for group in groups)
-        found = [f"in {same} of {len(groups)} combinations all seeds {ALIKE}"] if same else []
-        return found + self._about_warmup(NOT_SETTLED)
+        found = [without_width(f"in {same} of {len(groups)} combinations all seeds")] if same else []
+        found += self._doubts
+        return found + [coded("W07", one) for one in self._about_warmup(NOT_SETTLED)]
 
     @property
     def notes(self) -> list[str]:
@@ -179,11 +183,23 @@ class Swept:
         for cell, group in self._groups:
             known = [self.parts[point] for point in group if point in self.parts]
             begin, end = cell.scenario.seconds
-            name = ", ".join(
-                [*(f"{key} {value}" for key, value in cell.values if key != "aqm"), group[0].spec]
-            )
-            found.append((name, settling(known, end - begin)))
+            found.append((_name(cell, group[0].spec), settling(known, end - begin)))
         return found
+
+    @property
+    def _doubts(self) -> list[str]:
+        """Return a sentence for each kind of warnings of single runs: the first one, and how many have it."""
+        runs: dict[str | None, set[Point]] = {}
+        first: dict[str | None, str] = {}
+        for cell, group in self._groups:
+            for point in group:
+                for one in self.doubts.get(point, ()):
+                    runs.setdefault(code_of(one), set()).add(point)
+                    first.setdefault(code_of(one), f"{_name(cell, point.spec)}: {one}")
+        return [
+            extended(first[code], f" (such a warning in {len(found)} of {len(self.metrics)} runs)")
+            for code, found in runs.items()
+        ]
 
     def _about_warmup(self, word: Word) -> list[str]:
         """Return a sentence about the combinations with an outcome, with an example, if there are any."""
@@ -246,3 +262,8 @@ class Swept:
             "n": pl.UInt32,
         }
         return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _name(cell: Cell, spec: str) -> str:
+    """Return a combination and its algorithm as text."""
+    return ", ".join([*(f"{key} {value}" for key, value in cell.values if key != "aqm"), spec])

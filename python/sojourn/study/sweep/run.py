@@ -93,12 +93,16 @@ def sweep(
     def swept_from(wanted: Sequence[Point], store: Store | None) -> Swept:
         found: dict[Point, Metrics] = {}
         parts: dict[Point, QueueParts] = {}
+        doubts: dict[Point, list[str]] = {}
         with contextlib.nullcontext() if store is None else marking_interruption(store.directory):
             for one in execute(wanted, store, workers, progress, executor=executor):
                 found[one.point] = {**one.metrics, **measure(own, one.record, where(one.point), False)}
                 if (known := parts_of(one.record)) is not None:
                     parts[one.point] = known
-        return Swept(plan, found, None if store is None else store.directory, parts=parts)
+                if warnings := one.warnings:
+                    doubts[one.point] = warnings
+        folder = None if store is None else store.directory
+        return Swept(plan, found, folder, parts=parts, doubts=doubts)
 
     swept = swept_from(shard.of(points), store)
     if store is None:

@@ -12,6 +12,7 @@ from importlib import resources
 
 from sojourn.metrics import Metrics, compute, find
 from sojourn.record import Record
+from sojourn.warning_codes import coded
 from sojourn.worlds.base import Case, Completed, Executor, Made, Reduce
 from sojourn.worlds.fluid.columns import columns
 from sojourn.worlds.fluid.mgt import TOLERANCE, Solution
@@ -111,12 +112,15 @@ def metrics(record: Record, reduce: Reduce | None = None) -> Metrics:
 def _warnings(solution: Solution) -> list[str]:
     found = []
     if solution.error is not None and solution.error > TOLERANCE:
-        found.append(f"the queue still changes by {100 * solution.error:.0f} % when the step is halved")
+        found.append(
+            coded("W29", f"the queue still changes by {100 * solution.error:.0f} % when the step is halved")
+        )
     window = float(solution.window[solution.measured].mean())
     if window < FEW_PACKETS:
-        found.append(
+        text = (
             f"the mean window is {window:.1f} packets: time-outs, which the fluid model lacks, matter below 4"
         )
+        found.append(coded("W30", text))
     return found
 
 

@@ -24,6 +24,7 @@ from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
 from sojourn.spec.aqm_spec import Spec
 from sojourn.spec.plan import BACKWARD, FORWARD
+from sojourn.warning_codes import coded
 from sojourn.worlds.base import Case, Completed, Executor, Made, Reduce, measure, sources
 from sojourn.worlds.hosts.columns import columns
 from sojourn.worlds.hosts.jobs import layout
@@ -209,9 +210,10 @@ class Run:
         }
         if broken["testbed"]:
             raise RunFailed(f"{broken['testbed']} errors of the hosts; the first: {first_words['testbed']}")
-        warnings = [note for line in lines(found) for note in line.notes]
+        warnings = [coded("W28", note) for line in lines(found) for note in line.notes]
         if broken["network"]:
-            warnings.append(f"{broken['network']} connections broke; the first: {first_words['network']}")
+            text = f"{broken['network']} connections broke; the first: {first_words['network']}"
+            warnings.append(coded("W24", text))
         return columns(found, {**seen, "counters": {}}, hosts), warnings
 
     def close(self) -> None:

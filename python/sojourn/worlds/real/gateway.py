@@ -42,6 +42,7 @@ from sojourn.record import Record, transport
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.schema import USUAL_CONVENTIONS
 from sojourn.spec.units import Wrong, number
+from sojourn.warning_codes import coded
 from sojourn.worlds.real.tun import Tun
 
 #: Names of the two queues, unless the sides have names of their own.
@@ -366,10 +367,11 @@ def stall_warning(subject: str, time: int, record: Record) -> list[str]:
     share = time / 1e9 / (end - start) if end > start else 0.0
     if share <= STALLED:
         return []
-    return [
+    text = (
         f"the machine stalled: {subject} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
         "the link may have been idle in that time; repeat the run, if possible on an idle machine"
-    ]
+    )
+    return [coded("W17", text)]
 
 
 def run_warnings(record: Record) -> list[str]:
@@ -377,24 +379,27 @@ def run_warnings(record: Record) -> list[str]:
     found = []
     late = lateness(record)
     if late is not None and late * 1e9 > LATE:
-        found.append(
+        text = (
             f"the host could not keep up: 1 packet in 100 was more than {late * 1e3:.1f} ms late; "
             "use a lower rate, or an idle machine"
         )
+        found.append(coded("W18", text))
     found += stall_warning("the gateway", record.data["standstill_ns"], record)
     start, end = record.window
     if end <= start > 0:
-        found.append("the warm-up was not over at the end: there are no statistics")
+        found.append(coded("W19", "the warm-up was not over at the end: there are no statistics"))
     if any(protocol == str(REST) for protocol, *_ in record.data.get("ends", ())):
-        found.append("there were too many connections to distinguish: the last ones count as one per traffic")
+        text = "there were too many connections to distinguish: the last ones count as one per traffic"
+        found.append(coded("W20", text))
     lost = {name: count for name, count in record.data.get("kernel_drops", {}).items() if count}
     for name, count in lost.items():
-        found.append(f"{name}: the kernel dropped {count} packets before the gateway could read them")
+        text = f"{name}: the kernel dropped {count} packets before the gateway could read them"
+        found.append(coded("W21", text))
     tally = record.data["tally"]
     if tally["undelivered"]:
-        found.append(f"{tally['undelivered']} packets could not be written: their device was down or gone")
+        text = f"{tally['undelivered']} packets could not be written: their device was down or gone"
+        found.append(coded("W22", text))
     if forgotten := tally.get("forgotten_holes"):  # a record of an older version has none
-        found.append(
-            f"{forgotten} missing ranges of TCP connections were forgotten: their bytes are no goodput"
-        )
+        text = f"{forgotten} missing ranges of TCP connections were forgotten: their bytes are no goodput"
+        found.append(coded("W23", text))
     return found

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from sojourn.errors import InputError, RunFailed
+from sojourn.warning_codes import coded
 from sojourn.worlds.hosts.namespace import Namespace
 from sojourn.worlds.real.caller import Caller
 from sojourn.worlds.real.netns_exec import Command, NamespacedProcess
@@ -51,7 +52,7 @@ class Peer(NamespacedProcess):
     def check(self) -> None:
         """Print a warning if it has failed, once."""
         if not self._is_reported and (problem := self._failure()):
-            self._note(f"sojourn: warning: {problem}")
+            self._note(f"sojourn: warning: {coded('W26', problem)}")
             self._is_reported = True
 
     def _failure(self) -> str:

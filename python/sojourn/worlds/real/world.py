@@ -16,6 +16,7 @@ from sojourn.errors import RunFailed
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
+from sojourn.warning_codes import coded
 from sojourn.worlds.base import Case, Completed, Executor, Made, Reduce, measure, sources
 from sojourn.worlds.hosts.columns import Hosts, columns
 from sojourn.worlds.hosts.jobs import layout
@@ -219,7 +220,7 @@ def _errors(hosts: Hosts, kind: str) -> tuple[int, str]:
 
 def _faults(hosts: Hosts) -> list[str]:
     count, first = _errors(hosts, "network")
-    return [f"{count} connections broke; the first: {first}"] if count else []
+    return [coded("W24", f"{count} connections broke; the first: {first}")] if count else []
 
 
 WORLD = Real()
