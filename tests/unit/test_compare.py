@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -212,6 +213,18 @@ def test_seeds_are_added_until_equivalence_is_shown(small: Scenario) -> None:
     assert one.verdict in (EQUIVALENT, "better", "worse")
     assert found.looks[-1] < 60
     assert found.table().filter(aqm=one.aqm, metric="utilization")["equivalent"].to_list() == [True]
+
+
+def test_seeds_that_are_too_few_for_a_width_are_reported(cli: Cli, small_file: object) -> None:
+    """Mutants seen to fail: narrow and limit not distinguished; the limit always reported."""
+    words = ("compare", small_file, "--aqm", "droptail", "--aqm", "red", "--metric", "mean_delay_s")
+    wide = cli(*words, "--until-ci", "1%", "--seeds", 3, "--most-seeds", 4).stderr
+    found = re.search(r"seeds: 4 \(the limit; (\d+) were needed\); the first 3 set the number", wide)
+    assert found is not None
+    assert int(found[1]) > 4
+    words = (*words[:-1], "utilization")
+    narrow = cli(*words, "--until-ci", "90%", "--seeds", 3, "--most-seeds", 3).stderr
+    assert "seeds: 3 (intervals are narrow enough); the first 3 set" in narrow
 
 
 def test_the_correlation_of_pairs_is_reported(small: Scenario, cli: Cli, small_file: object) -> None:

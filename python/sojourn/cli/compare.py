@@ -149,7 +149,7 @@ def compare(
     warn(comparison.results.warnings)
     emit(of_comparison(comparison), json, export)
     if comparison.looks:
-        note(_seeds_used(comparison, most_seeds))
+        note(_seeds_used(comparison, share, most_seeds))
     elif (sentence := comparison.forecast()) is not None:
         note(sentence)
     if comparison.pairing:
@@ -171,15 +171,16 @@ def _share(option: str, text: str) -> float:
     return value / 100 if percent else value
 
 
-def _seeds_used(comparison: Comparison, most: int) -> str:
+def _seeds_used(comparison: Comparison, share: float | None, most: int) -> str:
     looks = comparison.looks
     after = ", ".join(map(str, looks))
-    limit = looks[-1] == most
-    if comparison.first:
-        why = "the limit, or narrow enough" if limit else "intervals are narrow enough"
+    if share is not None:
+        needed = comparison.needed(share)
+        narrow = needed <= looks[-1]
+        why = "intervals are narrow enough" if narrow else f"the limit; {needed} were needed"
         how = f"the first {comparison.first} set the number and the half-widths"
     else:
-        why = "the limit" if limit and not comparison.is_decided else "every difference is decided"
+        why = "every difference is decided" if comparison.is_decided else "the limit"
         level = f"{100 * comparison.level:.2f} % intervals"
         how = f"tests after {after}, each with {level}, so that all of them together keep 95 %"
     return f"seeds: {looks[-1]} ({why}); {how}"
