@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,7 @@ def test_the_results_directory_is_self_describing(cli: Cli, small_file: Path, tm
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["status"] == "complete"
     assert manifest["core_version"] == _core.CORE_VERSION
+    assert manifest["packages"] == {name: version(name) for name in ("numpy", "polars", "scipy")}
     assert manifest["command"] == f"sojourn run {small_file} --seeds 2"
     assert f"report: {Path('results') / folder.name / 'report.html'}" in done.stderr
     again = cli("run", folder / "scenario.toml", "--seeds", 2, "--out", folder)

@@ -56,6 +56,8 @@ def test_results_of_commands_verify(cli: Cli, tmp_path: Path, kind: str) -> None
     done = cli(*MADE[kind].split(), "--out", "out")
     assert done.returncode == 0, done.stderr
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    manifest = tmp_path / "out" / ("tune.json" if kind == "tune" else "manifest.json")
+    assert {"python", "packages", "platform", "host"} <= set(json.loads(manifest.read_text()))
     verified = cli("verify", "out", "--sample", "100%", "--json")
     assert (verified.returncode, verified.stderr) == (0, "")
     found = json.loads(verified.stdout)

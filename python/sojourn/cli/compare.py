@@ -149,7 +149,7 @@ def compare(
     warn(comparison.results.warnings)
     emit(of_comparison(comparison), json, export)
     if comparison.looks:
-        note(_seeds_used(comparison, share, most_seeds))
+        note(_seeds_used(comparison, share))
     elif (sentence := comparison.forecast()) is not None:
         note(sentence)
     if comparison.pairing:
@@ -171,7 +171,7 @@ def _share(option: str, text: str) -> float:
     return value / 100 if percent else value
 
 
-def _seeds_used(comparison: Comparison, share: float | None, most: int) -> str:
+def _seeds_used(comparison: Comparison, share: float | None) -> str:
     looks = comparison.looks
     after = ", ".join(map(str, looks))
     if share is not None:

@@ -6,7 +6,6 @@ It is written at the start (status ``running``, with the command that continues 
 
 from __future__ import annotations
 
-import platform
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from sojourn.papers.paper import Paper
 from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import Selection, command
 from sojourn.runner import layout
-from sojourn.runner.manifest import write_manifest
+from sojourn.runner.manifest import machine, write_manifest
 
 NAME = "manifest.json"
 
@@ -36,9 +35,7 @@ def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, A
         "seeds": [seeds[0], seeds[-1]] if seeds else [],
         "runs": len(campaign.runs),
         "fresh_runs": campaign.fresh,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "host": platform.node(),
+        **machine(),
     }
 
 

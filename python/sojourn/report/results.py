@@ -405,7 +405,7 @@ def _repeat(
             or value == []
         ):
             continue
-        target = where if key in {"host", "platform", "machine", "cpu", "cores", "python"} else facts
+        target = where if key in {"host", "platform", "cores", "python", "packages"} else facts
         if isinstance(value, Mapping):
             target.update(_fact(f"{key}: {inner}", v) for inner, v in value.items())
         else:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
+from sojourn.algorithms import version_of
 from sojourn.errors import InputError, SojournError
 from sojourn.runner.code import code_of
 from sojourn.runner.data import data_of
@@ -19,12 +20,24 @@ from sojourn.spec.scenario import Scenario
 
 #: The file in a results directory.
 MANIFEST = "manifest.json"
+#: The packages that metrics and intervals are computed with.
+PACKAGES = ("numpy", "polars", "scipy")
 
 
 def command_line(command: Sequence[str]) -> str:
     """Return `command` as text for a shell, to repeat or resume a run."""
     first = Path(command[0]).name if command else "sojourn"
     return shlex.join([first, *command[1:]])
+
+
+def machine() -> dict[str, Any]:
+    """Return where runs are made: the host, and versions of Python and of what computes metrics."""
+    return {
+        "python": platform.python_version(),
+        "packages": {name: version_of(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "host": platform.node(),
+    }
 
 
 def manifest(
@@ -42,9 +55,7 @@ def manifest(
         "world": world,
         "command": command_line(command),
         "status": "running",
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "host": platform.node(),
+        **machine(),
         "warnings": [],
         "runs": [{"run_id": p.run_id, "aqm": p.spec, "seed": p.seed} for p in wanted],
     }

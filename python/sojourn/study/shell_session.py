@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import sys
 import tempfile
 import time
@@ -24,7 +23,7 @@ from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.execute import Outcome
 from sojourn.runner.identity import keep_rows
-from sojourn.runner.manifest import command_line, write_manifest
+from sojourn.runner.manifest import command_line, machine, write_manifest
 from sojourn.runner.owner import Owner
 from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
@@ -183,9 +182,7 @@ class Session:
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.started)),
             "run_id": self.run_id,
             "ran": list(self.command),
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-            "host": platform.node(),
+            **machine(),
             "cores": os.cpu_count(),
             "lateness_p99_s": late,
             "standstill_s": self.record.data["standstill_ns"] / 1e9,

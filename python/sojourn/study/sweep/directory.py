@@ -21,7 +21,7 @@ from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored, warn_of_changes
 from sojourn.runner.data import data_of
 from sojourn.runner.identity import keep_rows
-from sojourn.runner.manifest import command_line, manifest_of, write_manifest
+from sojourn.runner.manifest import command_line, machine, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
 from sojourn.runner.point import Point, digest
 from sojourn.runner.sealed import seal
@@ -95,6 +95,7 @@ def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         "command": words,
         "code": code,
         "data": data_of(plan.points),
+        **machine(),
     }
     write_manifest(directory, facts)
     page = README.format(

@@ -17,7 +17,7 @@ from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.data import data_of
 from sojourn.runner.identity import keep_rows
-from sojourn.runner.manifest import command_line, manifest_of, write_manifest
+from sojourn.runner.manifest import command_line, machine, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
 from sojourn.runner.point import points
 from sojourn.runner.sealed import Damaged, seal, table
@@ -52,6 +52,7 @@ def _describe(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
         "command": command_line(command) if command else "",
         "code": code,
         "data": data_of(some),
+        **machine(),
         **plan.facts(),
     }
     if files.exists(folder / MANIFEST) and not _is_same_plan(folder, plan):
