@@ -285,3 +285,17 @@ def test_values_that_are_one_number_stay_two_combinations() -> None:
     assert Axis("k", ("1", "1.5", "1e3")).data == (1.0, 1.5, 1000.0)
     assert Axis("k", ("on", "1")).data == ("on", "1")
     assert Axis("k", ("1" * 30, "2")).data == (float("1" * 30), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("axis", "drawn"),
+    [(Axis("traffic.ftp.count", ("0", "6")), True), (Axis("queue.limit", ("20p", "30p")), False)],
+)
+def test_a_combination_without_packets_is_left_out_of_figures(
+    small: Scenario, axis: Axis, drawn: bool
+) -> None:
+    """Mutants seen to fail: an unknown delay drawn; a metric drawn that no combination has."""
+    ftp, cbr = (one.model_dump(by_alias=True, exclude_none=True) for one in small.traffic)
+    silent = small.with_(traffic=[{**ftp, "count": 0}, {**cbr, "stop": "1s"}])
+    page = render(for_swept(sweep(Sweep(silent, ["droptail"], [axis], seeds=2))))
+    assert ("Mean delay over" in page) is drawn

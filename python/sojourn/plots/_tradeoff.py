@@ -30,7 +30,8 @@ def tradeoff(
     Parameters
     ----------
     frame
-        Columns `by`, `x`, `y` and, where known, ``<x>_ci95`` and ``<y>_ci95`` (half-widths).
+        Columns `by`, `x`, `y` and, where known, ``<x>_ci95`` and ``<y>_ci95`` (half-widths). Rows without
+        `x` or `y` are left out.
     x, y
         The columns to draw.
     by
@@ -56,6 +57,7 @@ def tradeoff(
     str
         SVG.
     """
+    frame = frame.drop_nulls([x, y])
     specs = list(dict.fromkeys(frame[by].to_list()))
     looks = styles(specs)
     with drawing():

@@ -93,7 +93,7 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
     blocks: list[Block] = []
     across = f"{first.key} ({unit})" if unit else first.key
     for metric in shown("lines"):
-        if metric not in frame.columns:
+        if metric not in frame.columns or frame[metric].is_null().all():
             continue
         scaled = frame.with_columns(pl.col(metric, f"{metric}_ci95") * display(metric).factor)
         y_label = capitalized(heading(metric))
