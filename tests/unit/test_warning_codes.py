@@ -18,6 +18,7 @@ import sojourn
 from sojourn.metrics.diagnostics import diagnose
 from sojourn.spec.scenario import Scenario
 from sojourn.study.axes import Axis
+from sojourn.study.sweep.directory import reopen
 from sojourn.study.sweep.model import Sweep
 from sojourn.study.sweep.run import sweep
 from sojourn.warning_codes import KINDS, code_of, coded, extended
@@ -115,7 +116,7 @@ def test_delays_of_the_links_of_a_traffic_are_checked(small: Scenario) -> None:
 
 
 def test_a_sweep_has_the_warnings_of_its_runs(small: Scenario, tmp_path: Path, cli: Cli) -> None:
-    """Mutants seen to fail: only those of a fresh sweep; only the first run of each kind counted."""
+    """Mutants seen to fail: only those of a fresh sweep; none of an unfinished one."""
     plan = Sweep(small, ["red min_th 500p max_th 1000p"], [Axis("queue.limit", ("20p", "30p"))], seeds=2)
     expected = (
         "queue.limit 20p, red min_th 500p max_th 1000p: red never acted: it dropped and marked nothing "
@@ -124,5 +125,11 @@ def test_a_sweep_has_the_warnings_of_its_runs(small: Scenario, tmp_path: Path, c
     swept = sweep(plan, out=tmp_path / "out")
     assert expected in swept.warnings
     assert sweep(plan, out=tmp_path / "out").warnings == swept.warnings
+    assert reopen(tmp_path / "out").warnings == swept.warnings
+    manifest = tmp_path / "out/manifest.json"
+    facts = json.loads(manifest.read_text())
+    assert facts.pop("warnings") == swept.warnings
+    manifest.write_text(json.dumps(facts))  # as of a sweep that is not finished
+    assert reopen(tmp_path / "out").warnings == swept.warnings
     assert cli("report", "out").returncode == 0
     assert "such a warning in 4 of 4 runs" in (tmp_path / "out/report.html").read_text()

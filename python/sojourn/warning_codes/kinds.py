@@ -56,8 +56,8 @@ KINDS = _kinds(
         "W04",
         "a default threshold is too low for the link",
         "The link is idle at times, which the default causes, not the idea of the algorithm.",
-        "The algorithm does not derive a threshold, such as RED's max_th of 15 packets, from the link, and its "
-        "default is below the bandwidth-delay product of the scenario.",
+        "The algorithm does not derive a threshold, such as RED's max_th of 15 packets, from the link, and "
+        "its default is below the bandwidth-delay product of the scenario.",
         "Set it, tune it (sojourn tune), or use ared or codel, whose defaults suit any rate.",
     ),
     (

@@ -123,7 +123,8 @@ def finish(swept: Swept, store: Store) -> str:
     files.write(directory / RUNS, seal(swept.runs(), RUNS))
     files.write(directory / SUMMARY, seal(swept.summary(), SUMMARY))
     known = keep_rows(directory, store.leaves(point.run_id for point in swept.sweep.points))
-    write_manifest(directory, {**manifest_of(directory), "status": "complete", "id": known})
+    facts = {"status": "complete", "id": known, "warnings": swept.warnings}
+    write_manifest(directory, {**manifest_of(directory), **facts})
     return known
 
 
@@ -161,13 +162,16 @@ def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
         for point, one in found.items()
         if one is not None and (known := parts_of(one.record)) is not None
     }
+    facts = manifest_of(Path(directory))
+    stated = facts.get("warnings")
+    if isinstance(stated, list):
+        return Swept(plan, metrics, Path(directory), facts.get("id"), parts, stated=list(map(str, stated)))
     doubts = {
         point: warnings
         for point, one in found.items()
         if one is not None and (warnings := [*diagnose(one.record), *one.warnings])
     }
-    known = manifest_of(Path(directory)).get("id")
-    return Swept(plan, metrics, Path(directory), known, parts, doubts)
+    return Swept(plan, metrics, Path(directory), facts.get("id"), parts, doubts=doubts)
 
 
 @refuse_damaged

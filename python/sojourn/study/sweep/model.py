@@ -144,6 +144,8 @@ class Swept:
     id: str | None = None
     #: The measured queue of each run over time.
     parts: Mapping[Point, QueueParts] = field(default_factory=dict, repr=False, compare=False)
+    #: All warnings, as the manifest of a finished sweep states them; None if they are not stored.
+    stated: Sequence[str] | None = None
     #: The warnings of each run that has any.
     doubts: Mapping[Point, Sequence[str]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -154,7 +156,9 @@ class Swept:
 
     @property
     def warnings(self) -> list[str]:
-        """Reasons to doubt the intervals."""
+        """Reasons to doubt the results."""
+        if self.stated is not None:
+            return list(self.stated)
         groups = [[self.metrics.get(point, {}) for point in group] for _, group in self._groups]
         same = sum(any(group) and are_alike(group) for group in groups)
         found = [without_width(f"in {same} of {len(groups)} combinations all seeds")] if same else []
