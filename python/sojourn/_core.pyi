@@ -43,6 +43,7 @@ __all__ = [
     "tcp_options",
     "check",
     "run",
+    "fnv",
     "view",
     "packets",
     "traced_record",
@@ -322,6 +323,9 @@ def view(
     `part` is called after each slice of the run with the curves since the last call; an exception of it ends
     the run. `trace_limit`: bytes that its traces may take.
     """
+
+def fnv(text: str) -> str:
+    """Return FNV-1a (64 bits) of a text, in hexadecimal, as the digests of `view`."""
 
 def packets(
     plan_json: str, seed: int, from_ns: int, most: int, slice: Callable[[], object] | None = None

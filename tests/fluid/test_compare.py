@@ -86,6 +86,10 @@ def test_the_command_writes_a_report(cli: Cli, small_file: Path, tmp_path: Path)
     assert rows["timeouts"]["error"] is None
     used = rows["utilization"]
     assert used["error"] == pytest.approx(used["fluid"] / used["packets"] - 1)
+    kept = json.loads((tmp_path / "both" / "worlds.json").read_text())
+    assert kept["metrics"] == json.loads(done.stdout)["metrics"]
+    assert kept["seeds"] == {"simulated": [1], "fluid": [1]}
+    assert sojourn.Scenario.from_toml(kept["scenario"]).name == "small"
     page = (tmp_path / "both" / "report.html").read_text(encoding="utf-8")
     assert "The queue in both worlds" in page
     assert "phase effects" in page

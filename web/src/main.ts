@@ -125,17 +125,22 @@ function numbers(): void {
   at("sentence").textContent = sentence(state.specs, views);
 }
 
-/** Whether the first run of the untouched page is that of the native simulator. */
+/** Whether the first run of the untouched page is that of the native simulator, or the stored one. */
 function checked(): void {
   const untouched = toAddress(data, { ...state, specs: [] }) === "#";
-  const known = state.specs.map((spec, i) => [data.digests[spec], views[i]?.[0]?.digest] as const);
+  const isStored = Object.keys(data.stored).length > 0;
+  const known = state.specs.map((spec, i) => {
+    const first = views[i]?.[0];
+    return isStored ? ([data.stored[spec], first?.counters] as const) : ([data.digests[spec], first?.digest] as const);
+  });
   const comparable = untouched && known.length > 0 && known.every(([expected, found]) => expected && found);
   const same = known.every(([expected, found]) => expected === found);
   const box = at("digest");
   box.hidden = !comparable;
+  const other = isStored ? "stored run, in every count of its queues, flows, transfers and pages" : "run of the native simulator, bit for bit";
   box.textContent = same
-    ? `Seed 1 equals the run of the native simulator, bit for bit (${known.map(([one]) => one).join(", ")}).`
-    : "Seed 1 differs from the run of the native simulator.";
+    ? `Seed 1 equals the ${other} (${known.map(([one]) => one).join(", ")}).`
+    : `Seed 1 differs from the ${isStored ? "stored run: it is of another version" : "run of the native simulator"}.`;
   box.classList.toggle("bad", !same);
 }
 

@@ -28,6 +28,7 @@ export class Guide {
   }
 
   private show(): void {
+    if (!this.data.tours.length) return;
     this.root.replaceChildren();
     const menu = element("select") as HTMLSelectElement;
     menu.setAttribute("aria-label", "Guided tour");

@@ -61,6 +61,8 @@ export interface Data {
   algorithms: Algorithm[];
   specs: string[];
   digests: Record<string, string>;
+  /** By spec: the digest of what a stored run with seed 1 has counted. */
+  stored: Record<string, string>;
   tours: Tour[];
   tour: string | null;
   engine: string | null;
@@ -98,6 +100,7 @@ export interface Curves {
 /** One run: `crates/explore/src/view.rs`. */
 export interface View extends Curves {
   digest: string;
+  counters: string;
   events: number;
   spec: string;
   window: [number, number];

@@ -4,6 +4,7 @@
 //! The page calls it as a WebAssembly module (`exports`), the local server as a function of the native
 //! core. Both return the same bytes, and `digest` covers the whole record, not only what is drawn.
 
+mod counters;
 mod decision;
 #[cfg(target_arch = "wasm32")]
 mod exports;
@@ -79,8 +80,13 @@ fn json(value: &impl Serialize) -> String {
 /// It is FNV-1a (64 bits) over the record's debug form, which has the shortest digits that identify each
 /// floating-point number.
 pub fn digest(record: &Record) -> String {
+    fnv(format_args!("{record:?}"))
+}
+
+/// FNV-1a (64 bits) of a text, in hexadecimal.
+pub fn fnv(text: fmt::Arguments<'_>) -> String {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-    let _ = write!(hash, "{record:?}"); // `Fnv` cannot fail
+    let _ = hash.write_fmt(text); // `Fnv` cannot fail
     format!("{:016x}", hash.0)
 }
 

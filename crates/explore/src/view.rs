@@ -3,7 +3,7 @@
 //! Samples are combined into at most [`BINS`] bins of equal length, so that an answer is small for
 //! runs of any length: means of means, maxima of maxima, sums of counts, the last of states.
 
-use crate::summary::Summary;
+use crate::{counters::counters, summary::Summary};
 use serde::Serialize;
 use sojourn_aqm::Cause;
 use sojourn_sim::{CwndColumns, DropColumns, Plan, Progress, QueueSeries, Record};
@@ -20,6 +20,8 @@ const MARKS: usize = 50;
 #[derive(Serialize)]
 pub(crate) struct View {
     digest: String,
+    /// The digest of what was counted ([`counters`]).
+    counters: String,
     events: u64,
     spec: String,
     /// The window of the numbers, s.
@@ -83,6 +85,7 @@ impl View {
         let mut bins = Bins::new(plan, queue.capacity_bits);
         View {
             digest,
+            counters: counters(record),
             events: record.events,
             spec: queue.spec.clone(),
             window,

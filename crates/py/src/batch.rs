@@ -74,6 +74,12 @@ pub(crate) fn view(
     })
 }
 
+/// Return FNV-1a (64 bits) of a text, in hexadecimal, as the digests of `view`.
+#[pyfunction]
+pub(crate) fn fnv(text: &str) -> String {
+    sojourn_explore::fnv(format_args!("{text}"))
+}
+
 /// Return the packets at the measured queue of a run from `from_ns` on, about `most` events, as JSON. `slice`
 /// is called after each slice of the run; an exception of it ends the run.
 #[pyfunction]

@@ -48,6 +48,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_function(wrap_pyfunction!(gateway::traced_record, module)?)?;
     module.add_function(wrap_pyfunction!(batch::view, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::fnv, module)?)?;
     module.add_function(wrap_pyfunction!(batch::packets, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::register, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::describe, module)?)?;

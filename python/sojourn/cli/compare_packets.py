@@ -12,6 +12,7 @@ from sojourn.cli.common import note, progress, resumable, warn
 from sojourn.cli.emit import emit
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
 from sojourn.cli.run import note_duration
+from sojourn.cli.worlds_data import keep
 from sojourn.metrics import PERCENT
 from sojourn.results import Results
 from sojourn.runner.manifest import command_line
@@ -52,7 +53,9 @@ def compare_packets(
     found = rows(simulated, other)
     tables = _of(found, world)
     path = _write(directory, world, simulated[0], other, tables)
-    data = {"metrics": [row.data(world) for row in found], "report": str(path)}
+    data: dict[str, Any] = {"metrics": [row.data(world) for row in found]}
+    keep(directory, world, {DEFAULT: simulated[0], world: other}, data)
+    data["report"] = str(path)
     emit(Output(scenario.name, tables, data), json, export)
     note(f"report: {path}")
 

@@ -19,6 +19,7 @@ from sojourn.cli.compare_packets import compare_packets
 from sojourn.cli.emit import emit
 from sojourn.cli.options import AllowCode, Aqm, Export, File, Json, Out, Workers
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
+from sojourn.cli.worlds_data import keep
 from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
 from sojourn.metrics import PERCENT, display, shown
@@ -105,10 +106,12 @@ def _compare_averages(
         cells = over_grid(scenario, spec, numbers, workers=workers, progress=move) if grid else []
     warn(f"{world}: {one}" for one in averages.warnings)
     tables = _of(spec, world, averages, packets, cells)
+    rows = [_row(name, world, averages, packets, spec) for name in shown("worlds")]
+    data = {"aqm": spec, "metrics": rows, "grid": [_cell(one, world) for one in cells]}
     with entering(directory, "compare-worlds", scenario.name):
         path = _write(directory, world, spec, averages, packets, tables)
-    rows = [_row(name, world, averages, packets, spec) for name in shown("worlds")]
-    data = {"aqm": spec, "metrics": rows, "grid": [_cell(one, world) for one in cells], "report": str(path)}
+        keep(directory, world, {DEFAULT: packets, world: averages}, data)
+    data["report"] = str(path)
     trusted = sum(one.trusted for one in cells)
     notes = [f"trusted at {trusted} of {len(cells)} points"] if cells else []
     emit(Output(tables[0].title, tables, data, notes), json, export)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ def page(
     tour: str | None = None,
     server: bool = False,
     tours_of: bool = False,
+    stored: Mapping[str, str] | None = None,
 ) -> str:
     """Return the page as HTML.
 
@@ -73,6 +74,9 @@ def page(
         Whether a local server simulates; otherwise the module in the page does.
     tours_of : bool
         Whether the page offers the tours; they are about the default scenario.
+    stored : mapping of str to str, optional
+        By algorithm, the digest of what a stored run with seed 1 has counted (`sojourn.report.lab.counters`):
+        the page compares its first run with that instead of one of the native simulator.
 
     Raises
     ------
@@ -86,19 +90,24 @@ def page(
     module = None if server else engine()
     if module is None and not server:
         raise RuntimeError("the simulator for web pages has not been built: make wasm")
-    data = _data(scenario, list(specs), tours(tour) if tours_of else [], tour)
+    data = _data(scenario, list(specs), tours(tour) if tours_of else [], tour, stored)
     data["engine"] = None if module is None else base64.b64encode(module).decode()
     script, worker = _asset("page.js"), _asset("worker.js")
     data["worker"] = worker
     environment = Environment(loader=BaseLoader(), autoescape=True, undefined=StrictUndefined)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.from_string(_asset("page.html")).render(
         title=scenario.name,
         style=_asset("page.css"),
         script=script,
-        script_hash=f"sha256-{digest}",
+        script_hash=script_hash(script),
         data=_embedded(data),
     )
+
+
+def script_hash(script: str | None = None) -> str:
+    """Return the hash of a script, by default the page's own, for a content security policy."""
+    text = _asset("page.js") if script is None else script
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def write(html: str, path: Path) -> Path:
@@ -107,7 +116,13 @@ def write(html: str, path: Path) -> Path:
     return path
 
 
-def _data(scenario: Scenario, specs: list[str], tours: list[Tour], tour: str | None) -> dict[str, Any]:
+def _data(
+    scenario: Scenario,
+    specs: list[str],
+    tours: list[Tour],
+    tour: str | None,
+    stored: Mapping[str, str] | None,
+) -> dict[str, Any]:
     shown = observed(scenario)
     own = str(_measured_spec(shown))
     chosen = specs or [*[one for one in BASELINES if one != own][:1], own]
@@ -120,10 +135,16 @@ def _data(scenario: Scenario, specs: list[str], tours: list[Tour], tour: str | N
         "dependent": dependent(shown),
         "algorithms": [_algorithm(one) for one in (*_core.algorithms(), *_core.schedulers())],
         "specs": chosen,
-        "digests": {spec: json.loads(_core.view(shown.plan_json(spec), 1))["digest"] for spec in chosen},
+        "digests": {} if stored is not None else {spec: _digest(shown, spec) for spec in chosen},
+        "stored": dict(stored or {}),
         "tours": [one.as_json() for one in tours],
         "tour": tour,
     }
+
+
+def _digest(scenario: Scenario, spec: str) -> str:
+    view = json.loads(_core.view(scenario.plan_json(spec), 1))
+    return str(view["digest"])
 
 
 def _measured_spec(scenario: Scenario) -> str:

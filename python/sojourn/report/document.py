@@ -136,6 +136,22 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Lab:
+    """A live page inside the report.
+
+    Attributes
+    ----------
+    page
+        The HTML of `sojourn.explore.page.page`.
+    script_hash
+        Hash of its script, which the policy of the report allows.
+    """
+
+    page: str
+    script_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """Blocks that are placed side by side if the window is wide enough; with `unequal` the first is wider."""
 
@@ -184,7 +200,7 @@ class Section:
     lead: str = ""
 
 
-Block: TypeAlias = Text | Note | Facts | Code | Table | Figure | Columns | Verdicts | Section
+Block: TypeAlias = Text | Note | Facts | Code | Table | Figure | Lab | Columns | Verdicts | Section
 """A block of a document."""
 
 

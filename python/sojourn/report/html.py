@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +14,7 @@ from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from sojourn import files
+from sojourn.explore.page import script_hash
 from sojourn.format import MISSING
 from sojourn.plots.theme import mirrored
 from sojourn.report import markup
@@ -29,6 +28,7 @@ from sojourn.report.document import (
     Fact,
     Facts,
     Figure,
+    Lab,
     Note,
     Section,
     Table,
@@ -60,7 +60,6 @@ def render(document: Document) -> str:
     builder = _Builder()
     body = [builder.item(block, level=2) for block in document.blocks]
     script = _template("report.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = _environment().from_string(_template("report.html"))
     return page.render(
         document=document,
@@ -72,7 +71,8 @@ def render(document: Document) -> str:
         style=Markup(_template("report.css") + _template("uplot.css")),
         colours=Markup(_dark(builder.colours)),
         script=Markup(script),
-        script_hash=f"sha256-{digest}",
+        script_hash=script_hash(script),
+        lab_hash=builder.lab_hash,
     )
 
 
@@ -131,6 +131,7 @@ class _Builder:
         self.contents: list[_Entry] = []
         self.verdicts: list[str] = []
         self.colours: set[str] = set()
+        self.lab_hash = ""
         self._counts: dict[str, int] = {}
         self._anchors: set[str] = {"top", "main"}
 
@@ -148,6 +149,9 @@ class _Builder:
                 )
             case Code():
                 return _Item("code", title=block.title, text=block.text.strip("\n"))
+            case Lab():
+                self.lab_hash = block.script_hash
+                return _Item("lab", data=Markup(embedded(block.page)))
             case Columns():
                 tone = "unequal" if block.unequal else ""
                 return _Item("columns", tone=tone, items=[self.item(b, level) for b in block.blocks])

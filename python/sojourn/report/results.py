@@ -27,6 +27,7 @@ from sojourn.report.document import (
     Table,
     Text,
 )
+from sojourn.report.lab import lab
 from sojourn.report.over_time import Registry, known_algorithms, over_time, set_values
 from sojourn.report.verdict import of_runs
 from sojourn.spec.scenario import Scenario
@@ -82,6 +83,7 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
         Section("Results", [*_results(results, summary, specs), *_warnings(results)]),
         Section("Over time", over_time(results, specs, seeds, registry)),
         Section("Queueing delay", _waiting(results, specs, seeds, real_time)),
+        Section("What if", lab(results, manifest)),
         Section("What was run", _what(scenario, specs, seeds, getattr(results, "fast_path", None))),
         Section("All metrics", _all_metrics(summary, specs)),
         Section("Parameters", _parameters(specs, registry, str(getattr(scenario, "conventions", "")))),

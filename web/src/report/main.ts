@@ -5,6 +5,7 @@ import { claims, printEveryClaim } from "./claims";
 import { made, menu } from "./controls";
 import { Chart } from "./curves";
 import { Scatter } from "./points";
+import { lab } from "./lab";
 import { figureTools, tableTools, type Drawn } from "./save";
 import type { Choices, Data } from "./types";
 
@@ -80,6 +81,7 @@ for (const figure of document.querySelectorAll<HTMLElement>("figure.plot")) {
   }
   figureTools(figure, live);
 }
+document.querySelectorAll<HTMLElement>(".lab").forEach(lab);
 document.querySelectorAll<HTMLElement>("figure.table").forEach(tableTools);
 document.querySelectorAll<HTMLElement>("figure.claims").forEach(claims);
 printEveryClaim();
