@@ -1,4 +1,4 @@
-"""The live page inside a report: its first run has the counts of the stored one; a change is simulated at once.
+"""The live page inside a report: its first run has the counts of the stored one; changes are simulated.
 
 Seen to fail on these mutants: one column left out of the digest on one side; another seed compared; the
 script of the page not allowed by the policy of the report.
