@@ -1,5 +1,6 @@
-//! A hash of everything that a run has counted. It does not depend on the traces, so that a run of the page and
-//! a stored one with other traces can be compared; `python/sojourn/report/lab.py` makes it from a stored record.
+//! A hash of everything that a run has counted. It does not depend on the traces, so that a run of the page
+//! and a stored one with other traces can be compared; `python/sojourn/report/lab.py` computes it from a
+//! stored record.
 
 use crate::fnv;
 use sojourn_sim::Record;

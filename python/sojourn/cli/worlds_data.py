@@ -1,4 +1,4 @@
-"""The numbers of ``sojourn compare-worlds`` as a file beside its report, with all that makes them again."""
+"""The numbers of ``sojourn compare-worlds`` as a file beside its report, with what they depend on."""
 
 from __future__ import annotations
 
