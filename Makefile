@@ -31,7 +31,7 @@ RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo
 # The target of `make wasm`, if it is installed.
 WASM   := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/wasm32-unknown-unknown)
 
-.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs site wasm web wheels container \
+.PHONY: help demo test fuzz docs-check stress soak rust programs lint setup build bench bench-real kernel costs docs site wasm web wheels wheel-test container \
 	validate validate-real validate-kernel audit lock wheelhouse clean
 
 help: ## Show this list
@@ -42,7 +42,7 @@ demo: build ## Set up, compare three queues, re-run a paper's figure, print wher
 
 test: ## Set up, then run every check and test except those of docs-check, on all cores
 	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build $(if $(WASM),wasm)
-	$(BIN)/pytest -m "not generated" --numprocesses=$(WORKERS) --dist=loadgroup
+	$(BIN)/pytest -m "not generated and not wheel" --numprocesses=$(WORKERS) --dist=loadgroup
 
 # Each reader gets FUZZ_CASES inputs, the live page a tenth, and the reader of results directories a hundredth of
 # them. Inputs per second of processor time: specs 12000, plans 2000, scenarios 1000, requests to the live page
@@ -105,13 +105,17 @@ web: ## Check and bundle the scripts of the live page (needs Node.js and npm)
 
 # Zig links for an old glibc (manylinux2014), and for the other architecture.
 MACHINES := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-wheels: build $(STAMPS)/wheels $(if $(WASM),wasm) ## Build wheels for x86-64 and aarch64 into target/wheels (needs rustup)
+wheels: build $(STAMPS)/wheels ## Build wheels for x86-64 and aarch64 into target/wheels (needs rustup)
 	@command -v rustup >/dev/null || { echo "rustup is missing; the core of another machine needs its target" >&2; exit 2; }
-	rustup --quiet target add $(MACHINES)
+	rustup --quiet target add $(MACHINES) wasm32-unknown-unknown
+	@$(MAKE) --no-print-directory wasm
 	@rm -f target/wheels/*.whl
 	for machine in $(MACHINES); do PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --quiet \
 		--zig --compatibility manylinux2014 --target $$machine --out target/wheels || exit; done
 	@ls -l target/wheels
+
+wheel-test: build setup ## Install a wheel into an empty environment and run the first commands there
+	$(BIN)/pytest -m wheel
 
 container: ## Build the container image `sojourn` (needs docker or podman)
 	@tool=$$(command -v podman || command -v docker) || { echo "podman or docker is missing" >&2; exit 2; }; \
@@ -159,8 +163,9 @@ audit: $(STAMPS)/user ## Check licences, sources and known vulnerabilities of de
 
 lock: ## Pin the Python packages again, with hashes (needs uv); UPGRADE=--upgrade takes newer versions
 	@command -v uv >/dev/null || { echo "uv is missing; install it: pipx install uv" >&2; exit 2; }
-	$(LOCK) pyproject.toml requirements/tools.in --output-file requirements/user.txt
+	$(LOCK) pyproject.toml --output-file requirements/user.txt
 	$(LOCK) pyproject.toml requirements/tools.in --extra dask --extra dev --output-file requirements/dev.txt
+	$(LOCK) requirements/tools.in --constraint requirements/dev.txt --output-file requirements/build.txt
 	$(LOCK) pyproject.toml --extra site --constraint requirements/dev.txt --output-file requirements/site.txt
 	$(LOCK) requirements/wheels.in --output-file requirements/wheels.txt
 	$(PYTHON) tools/pins.py sbom
@@ -187,6 +192,10 @@ $(STAMPS)/user: requirements/user.txt
 	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
 	@mkdir -p $(STAMPS) && touch $@
 
+$(STAMPS)/build: requirements/build.txt $(STAMPS)/user
+	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
+	@touch $@
+
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/user
 	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
 	@touch $@
@@ -199,7 +208,7 @@ $(STAMPS)/wheels: requirements/wheels.txt $(STAMPS)/user
 	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
 	@touch $@
 
-$(STAMPS)/core: pyproject.toml $(RUST) crates/py/build.rs requirements/python.cdx.json | $(STAMPS)/$(PACKAGES)
+$(STAMPS)/core: pyproject.toml $(RUST) crates/py/build.rs requirements/python.cdx.json | $(STAMPS)/$(PACKAGES) $(STAMPS)/build
 	+@VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/python tools/online.py \
 		$(BIN)/maturin develop --release --locked --quiet
 	@touch $@

@@ -23,6 +23,9 @@ from support import SMALL, Cli
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
+# Tables are as wide as if no terminal were known; readline, which pytest imports, sets the variable.
+os.environ.pop("COLUMNS", None)
+
 IN_CI = os.environ.get("CI") == "true"
 #: Fixtures of tests with real packets.
 REAL = {"places", "namespaces"}

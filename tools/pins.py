@@ -1,4 +1,4 @@
-"""The lists of pinned Python packages: `requirements/user.txt`, `dev.txt` and `site.txt`.
+"""The lists of pinned Python packages: `user.txt`, `build.txt`, `dev.txt` and `site.txt` in requirements/.
 
     python tools/pins.py sbom     write requirements/python.cdx.json, which is part of every wheel
 
@@ -85,12 +85,9 @@ def current_sbom() -> str:
     """Return the document for the current list and version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["name"]
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
-    pins = [pin for pin in read((LISTS / "user.txt").read_text()) if set(pin.required_by) != {TOOLS}]
+    pins = read((LISTS / "user.txt").read_text())
     return json.dumps(sbom(pins, {"name": project, "version": version}), indent=1) + "\n"
 
-
-#: The entry of a list for the file of build tools, which the project does not require at run time.
-TOOLS = "-r requirements/tools.in"
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["sbom"]:

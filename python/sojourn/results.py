@@ -18,6 +18,7 @@ from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics import Own, find, measure
 from sojourn.metrics import load as load_own
 from sojourn.metrics.diagnostics import sentence, settled, unsettled
+from sojourn.metrics.sizes import EDGES, by_size
 from sojourn.record import Record, array
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import warn_of_changes
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 #: Tables over time besides the samples of queues, and the attribute of a record that has them.
 EVENTS = {"drops": "drops", "cwnd": "cwnd", "packets": "packets", "flows": "flow_series"}
+#: What a scenario needs for each of them.
+_ASKED = {
+    what: f"[trace] {what} = {value} in the scenario"
+    for what, value in (("drops", "true"), ("cwnd", "true"), ("packets", "true"), ("flows", '"100ms"'))
+}
 
 
 class Results:
@@ -300,6 +306,8 @@ class Results:
 
         def read(record: Record) -> pl.DataFrame:
             if what in EVENTS:
+                if not record.plan["trace"].get(what):
+                    raise InputError(f"trace {what!r}", "was not recorded", _ASKED[what])
                 frame: pl.DataFrame = getattr(record, EVENTS[what])
                 return frame
             series = record.series()
@@ -338,6 +346,16 @@ class Results:
     def objects(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
         """Return one row per finite transfer of every run: aqm, seed, traffic, start, end, bytes."""
         return self._collect(lambda record: record.objects, aqm, seed)
+
+    def by_size(self, edges: Sequence[str] = EDGES) -> pl.DataFrame:
+        """Return completion times by class of size: aqm, seed, size, count, unfinished, p50_s, p95_s.
+
+        Parameters
+        ----------
+        edges : sequence of str
+            Ends of the classes, such as ``("14kB", "1MB")`` (`sojourn.metrics.sizes`).
+        """
+        return by_size(self.objects(), edges)
 
     def pages(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
         """Return one row per page of web traffic of every run: aqm, seed, traffic, start, end, objects."""

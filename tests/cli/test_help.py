@@ -69,6 +69,8 @@ def test_names_that_users_type_are_topics() -> None:
         "udp-poisson",
         "call",
         "game",
+        "probe",
+        "ns2-2004",
         "mos",
         "cubic",
         "dctcp",
@@ -84,7 +86,7 @@ def test_names_that_users_type_are_topics() -> None:
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("goodput", "goodput_bps"), ("jain", "jain_index"), ("bbr", "cubic"), ("fifo", "droptail")],
+    [("fairness", "jain_index"), ("jain", "jain_index"), ("bbr", "cubic"), ("fifo", "droptail")],
 )
 def test_a_name_without_an_explanation_finds_the_nearest(word: str, meant: str, cli: Cli) -> None:
     done = cli("explain", word)
@@ -109,6 +111,16 @@ def test_names_are_completed() -> None:
         ("sojourn ", [*COMMANDS], []),
         ("sojourn compare", ["compare", "compare-worlds"], ["sweep"]),
         ("sojourn explain cod", ["codel"], ["First steps", "compare"]),
+        ("sojourn run small.toml --aqm cod", ["codel"], ["red", "mean_delay_s"]),
+        ("sojourn compare small.toml --baseline fq", ["fq_codel", "fq_pie"], ["codel"]),
+        ("sojourn run small.toml --metric mean_d", ["mean_delay_s"], ["utilization"]),
+        ("sojourn run small.toml --world ke", ["kernel"], ["real"]),
+        ("sojourn sweep small.toml -L queue.li", ["queue.limit"], ["limit"]),
+        ("sojourn tune small.toml --aqm codel -P ", ["target", "interval"], ["max_th", "queue.limit"]),
+        ("sojourn tune small.toml --metric mean_d", ["mean_delay_s"], ["utilization"]),
+        ("sojourn reproduce ra", ["raqm2005"], ["bio2002"]),
+        ("sojourn new --template ho", ["home"], ["red40"]),
+        ("sojourn shell --aqm pi", ["pi", "pie"], ["red"]),
     ],
 )
 def test_a_shell_gets_completions_only(

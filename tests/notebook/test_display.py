@@ -74,7 +74,12 @@ def test_figures_can_be_styled_and_saved(results: sojourn.Results, tmp_path: Pat
         figure.savefig(tmp_path / f"queue.{suffix}")
         assert (tmp_path / f"queue.{suffix}").stat().st_size > 5_000
     assert figure.axes[1].get_xlim() == (5, 20)
-    for one in (results.plot.delay(), results.plot.tradeoff(), results.plot.bars(["utilization"])):
+    for one in (
+        results.plot.delay(),
+        results.plot.tradeoff(),
+        results.plot.bars(["utilization"]),
+        results.plot.box(),
+    ):
         assert one._repr_svg_().startswith("<svg")
 
 

@@ -113,13 +113,49 @@ def density() -> str:
     return plots.histogram(frame, kind="density", bins=10)
 
 
+def cdf() -> str:
+    times = [None if i % 40 == 0 else 0.01 * 1.01**i for i in range(300)]
+    frame = pl.DataFrame({"aqm": [s for s in SPECS for _ in times], "t": times * len(SPECS)})
+    return plots.cdf(frame, value="t")
+
+
+def boxes() -> str:
+    runs = pl.DataFrame(
+        {"aqm": SPECS * 20, "mean_delay_s": [0.01 * (1 + i / 40) for i in range(20 * len(SPECS))]}
+    )
+    return plots.boxes(runs, "mean_delay_s")
+
+
+def flow_rates() -> str:
+    rows = [
+        {"aqm": spec, "time_s": i / 10, "flow": flow, "goodput_bps": 1e6 * (1 + flow + i % 7)}
+        for spec in SPECS
+        for flow in range(3)
+        for i in range(300)
+    ]
+    return plots.flow_rates(pl.DataFrame(rows))
+
+
 def probes() -> str:
     return plots.probes(traces(("raqm",)), "raqm", units={"p": ""}, reference=50)
 
 
 FIGURES: dict[str, Callable[[], str]] = {
     f.__name__: f
-    for f in (queue_traces, tradeoff, bars, curve, iterates, bifurcation, histogram, density, probes)
+    for f in (
+        queue_traces,
+        tradeoff,
+        bars,
+        curve,
+        iterates,
+        bifurcation,
+        histogram,
+        density,
+        cdf,
+        boxes,
+        flow_rates,
+        probes,
+    )
 }
 
 
@@ -271,6 +307,27 @@ def test_bars_print_intervals_and_omit_unknown_values() -> None:
 def test_bars_can_be_sorted() -> None:
     shown = [t for t in texts(bars()) if t in {"PI", "REM", "RAQM (default)", "RAQM T 2s"}]
     assert shown == ["RAQM T 2s", "RAQM (default)", "REM", "PI"]
+
+
+def test_what_did_not_end_counts_as_longest() -> None:
+    """Half of the transfers end: the curve ends at 50 %. Seen to fail: nulls left out."""
+    frame = pl.DataFrame({"aqm": "pi", "t": [0.01, None, 0.02, None]})
+    (line,) = plots.cdf(frame, value="t").figure.axes[0].get_lines()
+    assert np.asarray(line.get_ydata()).tolist() == [25, 50]
+
+
+def test_a_box_has_the_quartiles_of_the_runs() -> None:
+    runs = pl.DataFrame({"aqm": "pi", "mean_delay_s": [0.001, 0.002, 0.003, 0.004, 0.009]})
+    lines = plots.boxes(runs, "mean_delay_s").figure.axes[0].get_lines()
+    drawn = sorted({round(float(x), 9) for line in lines for x in np.asarray(line.get_xdata())})
+    assert drawn == [1, 2, 3, 4, 9]
+
+
+def test_the_connections_of_a_flow_are_one_rate() -> None:
+    """Seen to fail: connections that are not added."""
+    rows = {"aqm": "pi", "time_s": [1.0, 1.0, 1.0], "flow": [0, 0, 1], "goodput_bps": [1e6, 2e6, 9e6]}
+    lines = plots.flow_rates(pl.DataFrame(rows)).figure.axes[0].get_lines()
+    assert [float(np.asarray(line.get_ydata())[0]) for line in lines] == [3, 9, 6]
 
 
 def test_ccdf_adds_seeds() -> None:

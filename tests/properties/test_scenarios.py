@@ -146,6 +146,14 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
         st.fixed_dictionaries(
             {
                 **common,
+                "kind": st.just("probe"),
+                "count": st.integers(1, 3),
+                "interval": st.sampled_from(["7ms", "100ms"]),
+            }
+        ),
+        st.fixed_dictionaries(
+            {
+                **common,
                 "kind": st.just("udp-onoff"),
                 "count": st.integers(1, 3),
                 "rate": RATES,

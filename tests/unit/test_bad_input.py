@@ -331,7 +331,8 @@ def test_a_scenario_made_in_python_has_no_lines() -> None:
         ("count = 6", 'variant = "prague"', "dctcp"),
         ("count = 6", "flows = 6", "count"),
         ('kind = "udp-cbr"', 'kind = "udp"', "udp-cbr"),
-        ('kind = "udp-cbr"', 'kind = "voip"', "udp-cbr"),
+        ('kind = "udp-cbr"', 'kind = "voip"', "call"),
+        ('kind = "udp-cbr"', 'kind = "ping"', "probe"),
         ('kind = "tcp"', 'kind = "ftp"', "tcp"),
         ('limit = "30p"', 'buffer = "30p"', "limit"),
         ('duration = "6s"', 'time = "6s"', "duration"),
@@ -355,7 +356,7 @@ def test_several_algorithms_in_one_spec_are_refused() -> None:
 
 
 def test_certain_spellings_are_accepted() -> None:
-    text = SMALL.replace('"2Mbit/s"', '"2 Mbps"').replace('"30p"', '"30 p"').replace('"6s"', '"6 s"')
+    text = SMALL.replace('"2Mbit/s"', '"2 Mbps"').replace('"30p"', '"30 packets"').replace('"6s"', '"6 s"')
     assert sojourn.Scenario.from_toml(text) == sojourn.Scenario.from_toml(SMALL)
 
 

@@ -28,6 +28,7 @@ server = {{ rate = "1Gbit/s" }}
 limit = "{limit}"
 """
 CALL = '[[traffic]]\nname = "call"\nkind = "call"\n'
+PROBE = '[[traffic]]\nname = "ping"\nkind = "probe"\n'
 GAME = '[[traffic]]\nname = "game"\nkind = "game"\ninterval = "10ms"\nsize = "250B"\ndeadline = "30ms"\n'
 FTP = '[[traffic]]\nname = "ftp"\nkind = "tcp"\nvariant = "newreno"\npayload = "1000B"\n'
 
@@ -119,14 +120,45 @@ def test_tcp_has_one_way_delays_if_they_are_asked_for() -> None:
 
 def test_metrics_of_a_stored_run_are_those_of_its_record(tmp_path: Any) -> None:
     """The tables of arrivals are stored, also where only some runs have them."""
-    scenario = Scenario.from_toml(LINK.format(rate="2Mbit/s", limit="10p") + CALL + GAME)
+    scenario = Scenario.from_toml(LINK.format(rate="2Mbit/s", limit="10p") + CALL + GAME + PROBE)
     results = sojourn.run(scenario, ["droptail", "red"], seeds=2, out=tmp_path / "a")
     stored = sojourn.open(tmp_path / "a").study
     for mine, theirs in zip(results.outcomes, stored.outcomes, strict=True):
         assert mine.metrics == theirs.metrics
         frame = theirs.record.deliveries
-        assert frame["traffic"].to_list() == ["call", "game"]
+        assert frame["traffic"].to_list() == ["call", "game", "ping"]
         assert math.isclose(frame["jitter_s"][0], mine.metrics["call.jitter_s"])
+
+
+def test_a_probe_alone_has_the_round_trip_time_of_its_path() -> None:
+    """84 bytes take 0.672 us, 67.2 us and 0.672 us on the three links, and 10 ms between them, twice."""
+    found = measured(PROBE)
+    one_way = 0.010 + 84 * 8 * (1e-7 + 2e-9)
+    assert found["ping.mean_owd_s"] == pytest.approx(one_way, rel=1e-9)
+    for name in ("mean", "max"):
+        assert found[f"ping.{name}_rtt_s"] == pytest.approx(2 * one_way, rel=1e-9)
+    for name in ("p50", "p99"):
+        assert found[f"ping.{name}_rtt_s"] == pytest.approx(2 * one_way, rel=1 / 64)
+    assert found["ping.loss_ratio"] == 0
+    assert "call.mean_rtt_s" not in measured(CALL)
+
+
+def test_a_probe_waits_in_both_directions() -> None:
+    """The round-trip time exceeds the delay to the receiver by that of the queue on the reverse path."""
+    more = 'direction = "reverse"\n'
+    back = '[dumbbell.reverse_queue]\nlimit = "10p"\n'
+    fast = PROBE + 'interval = "7ms"\n'
+    links = LINK.replace("[queue]", back + "[queue]")
+    scenario = Scenario.from_toml(links.format(rate="2Mbit/s", limit="10p") + fast + FTP + more)
+    (outcome,) = sojourn.run(scenario, ["droptail"], seeds=1).outcomes
+    found, row = outcome.metrics, outcome.record.deliveries
+    assert found["ping.mean_owd_s"] < 0.030
+    assert found["ping.mean_rtt_s"] - found["ping.mean_owd_s"] > 0.020
+    assert row["echoes"][0] < row["received_packets"][0]
+    assert row["rtt_s"][0] == pytest.approx(found["ping.mean_rtt_s"])
+    assert (
+        found["ping.p50_rtt_s"] <= found["ping.p99_rtt_s"] <= found["ping.max_rtt_s"] == row["max_rtt_s"][0]
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def tool(name: str) -> ModuleType:
 
 pins, online = tool("pins"), tool("online")
 audit = tool("audit")
-LISTS = {name: (ROOT / f"requirements/{name}.txt").read_text() for name in ("user", "dev")}
+LISTS = {name: (ROOT / f"requirements/{name}.txt").read_text() for name in ("user", "build", "dev")}
 ONE = """# Written by a tool
 numpy==2.4.6 ; python_version < '4' \\
     --hash=sha256:{a} \\
@@ -65,9 +65,9 @@ def test_an_unpinned_line_is_refused(old: str, new: str, problem: str) -> None:
 
 
 def test_everything_installed_is_pinned_with_hashes() -> None:
-    user, dev = (pins.read(LISTS[name]) for name in ("user", "dev"))
+    user, build, dev = (pins.read(LISTS[name]) for name in ("user", "build", "dev"))
     of_dev = {pin.name: pin for pin in dev}
-    for pin in user:
+    for pin in (*user, *build):
         assert pin[:3] == of_dev[pin.name][:3], "developers have what users have"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
@@ -75,13 +75,13 @@ def test_everything_installed_is_pinned_with_hashes() -> None:
         (project["project"]["dependencies"], user),
         (itertools.chain(*(extras[name] for name in extras.keys() - {"site"})), dev),
         (extras["site"], pins.read((ROOT / "requirements/site.txt").read_text())),
-        (["pip", *project["build-system"]["requires"]], user),
+        (["pip", *project["build-system"]["requires"]], build),
     ):
         names = {pins.normalized(re.split(r"[<>=]", one)[0]) for one in wanted}
         assert names <= {pin.name for pin in have}
     assert "maturin==1.16.0" in project["build-system"]["requires"]
-    assert "maturin==1.16.0 \\" in LISTS["user"].splitlines()
-    assert not {"pytest", "dask", "mypy"} & {pin.name for pin in user}, "not for users"
+    assert "maturin==1.16.0 \\" in LISTS["build"].splitlines()
+    assert not {"pytest", "dask", "mypy", "maturin", "pip"} & {pin.name for pin in user}, "not for users"
     assert "://" not in LISTS["user"] + LISTS["dev"], "where they come from is the machine's business"
 
 

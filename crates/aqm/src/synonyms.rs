@@ -79,8 +79,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("ftp", &["tcp"]),
     ("bulk", &["tcp"]),
     ("download", &["tcp"]),
-    ("voip", &["udp-cbr"]),
-    ("call", &["udp-cbr"]),
+    ("voip", &["call"]),
+    ("ping", &["probe"]),
     ("http", &["web"]),
     // Metrics.
     ("delay", &["delay", "mean_delay_s"]),

@@ -148,14 +148,14 @@ pub fn bytes(word: &str) -> Result<f64, String> {
     }
 }
 
-/// Packets (`15p`, or bare `15`) or bytes (`15kB`).
+/// Packets (`15p`, `15 packets`, or bare `15`) or bytes (`15kB`).
 pub fn size(word: &str) -> Result<Size, String> {
     let (x, unit) = split(word)?;
     let factor = match unit {
-        "" | "p" => {
+        "" | "p" | "packet" | "packets" => {
             return if x < 0.0 { Err("is negative".to_owned()) } else { Ok(Size::Packets(x)) };
         }
-        "B" => 1.0,
+        "B" | "bytes" => 1.0,
         "kB" | "KB" => 1e3,
         "MB" => 1e6,
         "GB" => 1e9,

@@ -109,6 +109,9 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
             unusable_periods,
             playout_ns,
             playout_packets,
+            echoes,
+            round_trip_ns,
+            round_trip_max_ns,
         ]
     );
     if !record.deliveries.flow.is_empty() {
@@ -116,6 +119,10 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
     }
     if !record.delays.count.is_empty() {
         dict.set_item("one_way_delays", columns!(py, record.delays, [traffic, edge_ns, count]))?;
+    }
+    if !record.round_trips.count.is_empty() {
+        let round_trips = columns!(py, record.round_trips, [traffic, edge_ns, count]);
+        dict.set_item("round_trips", round_trips)?;
     }
     if !record.losses.count.is_empty() {
         dict.set_item("loss_periods", columns!(py, record.losses, [traffic, length, count]))?;

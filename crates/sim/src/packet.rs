@@ -65,12 +65,14 @@ pub(crate) enum Carries {
     Ack,
     /// A datagram without acknowledgement.
     Datagram,
+    /// A datagram that its receiver returned; it keeps number and time of sending.
+    Echo,
 }
 
 /// A packet. Plain fields, because packets are copied often.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// When it was sent; of an acknowledgement, the index of its blocks in [`Sacks`].
+    /// When it was sent, an echo by the source; of an acknowledgement, the index of its blocks in [`Sacks`].
     pub(crate) stamp: u64,
     /// Its flow.
     pub(crate) flow: u32,
@@ -123,8 +125,8 @@ impl Packet {
         self.ecn == Ecn::Ce
     }
 
-    /// Whether it counts as sent: data and datagrams do, acknowledgements do not.
+    /// Whether it counts as sent: data and datagrams do, what receivers send does not.
     pub(crate) fn is_forward(&self) -> bool {
-        self.carries != Carries::Ack
+        matches!(self.carries, Carries::Data | Carries::Datagram)
     }
 }

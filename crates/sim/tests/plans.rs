@@ -249,10 +249,17 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
         start,
         stop,
         any::<bool>(),
-        (0u8..5, any_marker(), stagger, ecn, pareto, sizes, sink),
+        (0u8..5, any_marker(), stagger, ecn, pareto, sizes, sink, any::<bool>()),
     )
         .prop_map(
-            |(kind, count, start, stop, reverse, (class, marker, stagger, ecn, pareto, sizes, sink))| {
+            |(
+                kind,
+                count,
+                start,
+                stop,
+                reverse,
+                (class, marker, stagger, ecn, pareto, sizes, sink, echo),
+            )| {
                 Traffic {
                     start,
                     pareto,
@@ -264,6 +271,7 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
                     marker,
                     ecn,
                     sink,
+                    echo,
                     ..traffic("", count, kind)
                 }
             },

@@ -54,6 +54,8 @@ fn deliveries_are_sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError
             .map(|(_, (length, count))| length * count)
             .sum();
         prop_assert_eq!(lost, mine().map(|i| arrived.lost_packets[i]).sum::<u64>());
+        let returned = of(&record.round_trips.traffic, &record.round_trips.count);
+        prop_assert_eq!(returned, mine().map(|i| arrived.echoes[i]).sum::<u64>());
     }
     let copies = record.links.copied_packets.iter().sum::<u64>();
     for (i, row) in arrived.flow.iter().map(|row| *row as usize).enumerate() {
@@ -63,13 +65,17 @@ fn deliveries_are_sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError
         prop_assert!(arrived.jitter_pairs[i] <= received && arrived.jitter_ns[i] <= most * received);
         prop_assert!(arrived.late_packets[i] <= in_order);
         prop_assert!(arrived.unusable_periods[i] <= arrived.late_packets[i] + arrived.loss_periods[i]);
-        let sink = plan.traffic[flows.traffic[row] as usize].sink;
+        let Traffic { sink, echo, .. } = plan.traffic[flows.traffic[row] as usize];
+        let (echoes, longest) = (arrived.echoes[i], arrived.round_trip_max_ns[i]);
+        prop_assert!(echo || echoes == 0);
+        prop_assert!(longest <= arrived.round_trip_ns[i] && arrived.round_trip_ns[i] <= longest * echoes);
         let used = if sink.is_some() { in_order } else { 0 };
         prop_assert!((arrived.playout_packets[i]..=arrived.playout_packets[i] + copies).contains(&used));
         if plan.warmup == Time::ZERO {
             // A datagram that is neither received nor dropped is in the network.
             let missing = arrived.lost_packets[i].saturating_sub(arrived.reordered_packets[i]);
             prop_assert!(received + missing <= flows.sent_packets[row] + copies);
+            prop_assert!(echoes <= received + copies);
         }
     }
     Ok(())

@@ -66,6 +66,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: TrafficKind) -> Traffic {
         marker: None,
         ecn: Ecn::Off,
         sink: None,
+        echo: false,
         codec: None,
     }
 }

@@ -81,13 +81,21 @@ def own_metrics(scenario: Scenario, names: Sequence[str] | None) -> tuple[list[s
 
 
 def with_warmup(
-    scenario: Scenario, warmup: str | None, aqms: Sequence[str] | None, maker: Executor | None = None
+    scenario: Scenario,
+    warmup: str | None,
+    aqms: Sequence[str] | None,
+    maker: Executor | None = None,
+    to: str | None = None,
 ) -> Scenario:
-    """Return the scenario with the warm-up of ``--warmup``; print how it was chosen, if it is ``auto``."""
-    if warmup is None:
-        return scenario
+    """Return the scenario with the warm-up of ``--warmup`` and the end of ``--to``.
+
+    If the warm-up is ``auto``, print how it was chosen.
+    """
+    changes = {"warmup": None if warmup == "auto" else warmup, "duration": to}
+    if any(changes.values()):
+        scenario = scenario.with_(**{key: value for key, value in changes.items() if value is not None})
     if warmup != "auto":
-        return scenario.with_(warmup=warmup)
+        return scenario
     chosen = pilot(scenario, aqms, executor=maker)
     note(chosen.sentence)
     return chosen.scenario

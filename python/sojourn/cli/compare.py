@@ -33,6 +33,7 @@ from sojourn.cli.options import (
     SeedFrom,
     Seeds,
     Serial,
+    To,
     Warmup,
     Workers,
 )
@@ -63,6 +64,7 @@ def compare(
     seeds: Seeds = 10,
     seed_from: SeedFrom = 1,
     warmup: Warmup = None,
+    to: To = None,
     until_ci: Annotated[
         str | None,
         typer.Option(
@@ -116,7 +118,7 @@ def compare(
     permit_code(allow_code, aqm or [], [baseline or ""], metric)
     scenario = load(file)
     with resumable(), executor(workers, serial, dask) as maker:
-        scenario = with_warmup(scenario, warmup, aqm, maker)
+        scenario = with_warmup(scenario, warmup, aqm, maker, to)
     share = None if until_ci is None else _share("until-ci", until_ci)
     margin = None if until_equivalent is None else _share("until-equivalent", until_equivalent)
     aqm = aqm or usual(scenario)

@@ -11,9 +11,11 @@ import typer
 from sojourn import _core
 from sojourn.cli import topics
 from sojourn.cli.common import permit_code, print_json
+from sojourn.cli.complete import algorithms, matching
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json
 from sojourn.cli.output import Column, Output, Table
+from sojourn.cli.table import columns_of
 from sojourn.errors import InputError, from_core
 from sojourn.metrics import METRICS, Metric, find
 from sojourn.terminal import console, escape
@@ -22,9 +24,8 @@ from sojourn.worlds import having
 
 def _matching(incomplete: str) -> list[str]:
     """Complete a name."""
-    algorithms = [one["name"] for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())]
-    names = dict.fromkeys([*algorithms, "tcp", *METRICS, *topics.names()])
-    return [name for name in names if name.startswith(incomplete)]
+    markers = [one["name"] for one in _core.markers()]
+    return matching([*algorithms(), *markers, "tcp", *METRICS, *topics.names()], incomplete)
 
 
 def explain(
@@ -43,24 +44,24 @@ def explain(
     export: Export = None,
 ) -> None:
     """Explain anything that has a name: algorithms, metrics, TCP, traffic, keys of scenarios, worlds."""
-    algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
+    known = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
         permit_code(False, [name])
         try:
-            algorithms[name] = _core.algorithm(name)
+            known[name] = _core.algorithm(name)
         except _core.SpecError as error:
             raise from_core(error) from None
-    metric = None if topics.is_key(name) else find(name)
+    metric = None if topics.is_key(name) else find(name) or _labelled(name)
     if metric is not None:
         output = _of_metric(metric)
     elif name == "tcp":
         output = _of_tcp(_core.tcp_schema())
-    elif name in algorithms:
-        output = _of_algorithm(algorithms[name])
+    elif name in known:
+        output = _of_algorithm(known[name])
     elif (topic := topics.find(name)) is not None:
         output = topic
     else:
-        raise _unknown(name, list(algorithms))
+        raise _unknown(name, list(known))
     if json:
         print_json(output.data)
     else:
@@ -70,9 +71,18 @@ def explain(
     write_exports(output, export)
 
 
+def _labelled(name: str) -> Metric | None:
+    """Return the metric with this label, or with this name but for its unit: ``mean delay``, ``goodput``."""
+    words = name.lower().replace("_", " ")
+    units = ("", "_s", "_bps", "_packets")
+    known = [one for one in METRICS.values() if one.label == words]
+    return next(iter(known or [METRICS[name + unit] for unit in units if name + unit in METRICS]), None)
+
+
 def _unknown(name: str, algorithms: list[str]) -> InputError:
     """Return the error for a name without an explanation: the nearest name, and the kinds of names."""
-    known = [*algorithms, "tcp", *METRICS, *topics.names()]
+    labels = [one.label for one in METRICS.values()]
+    known = [*algorithms, "tcp", *METRICS, *topics.names(), *labels]
     kinds = ", ".join(["algorithms", "metrics", *(label for label, _ in topics.groups())])
     return InputError(repr(name), "has no explanation", kinds, _core.nearest(name, known))
 
@@ -81,7 +91,7 @@ def _print_head(text: str) -> None:
     """Print a text in Markdown."""
     from rich.markdown import Markdown
 
-    page = console(sys.stdout, None if sys.stdout.isatty() else 110)
+    page = console(sys.stdout, columns_of(sys.stdout))
     page.print(Markdown(escape(text)))
     page.print()
 

@@ -11,6 +11,7 @@ import typer
 
 from sojourn import files, templates
 from sojourn.cli.common import note
+from sojourn.cli.complete import specs, template_names
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Export, Json, path_of
 from sojourn.cli.output import Column, Output, Table
@@ -33,7 +34,10 @@ def new(
         ),
     ] = None,
     template: Annotated[
-        str, typer.Option("--template", metavar="NAME", help="Template; --list shows all.")
+        str,
+        typer.Option(
+            "--template", metavar="NAME", help="Template; --list shows all.", autocompletion=template_names
+        ),
     ] = templates.HOME,
     show: Annotated[bool, typer.Option("--list", help="List the templates; write nothing.")] = False,
     rate: Annotated[
@@ -71,7 +75,13 @@ def new(
     ] = None,
     aqm: Annotated[
         str | None,
-        typer.Option("--aqm", metavar="SPEC", help="Algorithm [default: fq_codel].", show_default=False),
+        typer.Option(
+            "--aqm",
+            metavar="SPEC",
+            help="Algorithm [default: fq_codel].",
+            show_default=False,
+            autocompletion=specs,
+        ),
     ] = None,
     ecn: Annotated[
         bool | None,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sojourn.cli.complete import metrics, specs, varied, worlds
 from sojourn.cli.export import EXPORTERS, check
 from sojourn.errors import place
 from sojourn.worlds import REGISTRY
@@ -41,6 +42,7 @@ Aqm = Annotated[
         help='Algorithm at the measured queue, like "codel target 5ms"; repeatable '
         "[default: the scenario's].",
         show_default=False,
+        autocompletion=specs,
     ),
 ]
 Compared = Annotated[
@@ -51,15 +53,26 @@ Compared = Annotated[
         help="Algorithm at the measured queue; two or more [default: droptail, the scenario's, codel, "
         "fq_codel].",
         show_default=False,
+        autocompletion=specs,
     ),
 ]
 Warmup = Annotated[
     str | None,
     typer.Option(
         "--warmup",
+        "--from",
         metavar="SPAN",
         help="Warm-up instead of the scenario's, like 20s; auto: chosen by a pilot, the window "
         "keeps its length.",
+        show_default=False,
+    ),
+]
+To = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="SPAN",
+        help="End of the run instead of the scenario's: metrics are of the time from --from to this.",
         show_default=False,
     ),
 ]
@@ -71,6 +84,7 @@ World = Annotated[
         "--world",
         metavar="W",
         help=f"World of the runs: {', '.join(REGISTRY)}. A world without seeds runs once.",
+        autocompletion=worlds,
     ),
 ]
 Baseline = Annotated[
@@ -80,6 +94,7 @@ Baseline = Annotated[
         metavar="SPEC",
         help="Algorithm that the others are compared with [default: the first].",
         show_default=False,
+        autocompletion=specs,
     ),
 ]
 Metric = Annotated[
@@ -90,6 +105,7 @@ Metric = Annotated[
         help="Metric to compare or show, also one of your own, like mine.py:p999; repeatable [default: the "
         "main ones].",
         show_default=False,
+        autocompletion=metrics,
     ),
 ]
 Ranges = Annotated[
@@ -100,6 +116,7 @@ Ranges = Annotated[
         help="Vary a key over a range, like: dumbbell.rate 1Mbit/s:100Mbit/s:log5 (tune: a parameter of the "
         "algorithm, like: target 1ms:50ms:log, or without a range).",
         show_default=False,
+        autocompletion=varied,
     ),
 ]
 Lists = Annotated[
@@ -110,6 +127,7 @@ Lists = Annotated[
         help="Vary a key over a list, like: queue.limit 50p,100p; aqm.target 5ms,20ms; aqm red,pie "
         "(tune: a parameter, like: gentle on,off).",
         show_default=False,
+        autocompletion=varied,
     ),
 ]
 Out = Annotated[

@@ -9,11 +9,13 @@ of `Column`, which defines its text and its data.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from sojourn.cli.table import cell, plain, print_table
+from sojourn.cli.table import cell, columns_of, plain, print_table
 from sojourn.format import UNSCALED, Scale
 from sojourn.metrics import display, find, heading
 from sojourn.stats import Estimate
@@ -255,8 +257,15 @@ def _print(table: Table, file: TextIO) -> None:
     heads, rows = table.text()
     if table.turned and table.keys == 0:
         width = max((len(row[0]) for row in rows), default=0)
+        room = max(20, columns_of(file) - width - 2)
         for name, value in rows:
-            show(f"{name:<{width}}  {value}", file)
+            lines = textwrap.wrap(value, room, break_on_hyphens=False) or [""]
+            show(
+                "\n".join(
+                    f"{head:<{width}}  {line}" for head, line in zip_longest([name], lines, fillvalue="")
+                ),
+                file,
+            )
         return
     left = [i for i, right in enumerate(table.right()) if not right]
     prose = set() if table.turned else {i for i, one in enumerate(table.text_columns) if one.prose}

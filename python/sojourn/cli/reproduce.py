@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli.common import executor, note, permit_code, progress, resumable
+from sojourn.cli.complete import papers
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Dask, Export, Json, Out, RetryFailed, Workers
 from sojourn.cli.output import Column, Output, Table
@@ -26,7 +27,10 @@ SHOWN = ("claim_id", "world", "verdict", "reason")
 
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="A paper's id, or 'all'.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="PAPER", help="A paper's id, or 'all'.", show_default=False, autocompletion=papers
+        ),
     ],
     experiment: Annotated[
         str | None,

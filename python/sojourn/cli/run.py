@@ -29,6 +29,7 @@ from sojourn.cli.options import (
     RetryFailed,
     SeedFrom,
     Seeds,
+    To,
     Verbose,
     Warmup,
     Workers,
@@ -50,6 +51,7 @@ def run(
     seeds: Seeds = 5,
     seed_from: SeedFrom = 1,
     warmup: Warmup = None,
+    to: To = None,
     metric: Metric = None,
     world: World = worlds.DEFAULT,
     out: Out = None,
@@ -67,7 +69,7 @@ def run(
     scenario = load(file)
     shown, own = own_metrics(scenario, metric)
     with resumable():
-        scenario = with_warmup(scenario, warmup, aqm)
+        scenario = with_warmup(scenario, warmup, aqm, to=to)
     points = plan(scenario, aqm, seeds, seed_from, world)
     specs = list(dict.fromkeys(point.spec for point in points))
     note_duration(scenario, len(points), world)

@@ -11,6 +11,7 @@ import typer
 
 from sojourn import files
 from sojourn.cli.common import note, permit_code, print_json, warn
+from sojourn.cli.complete import specs
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json, Out
 from sojourn.cli.output import Column, Output, Table
@@ -37,13 +38,20 @@ def shell(
     rate: Annotated[
         str,
         typer.Option(
-            "--rate", metavar="RATE|FILE", help="Rate of the link: 20mbit, or a trace in mahimahi's format."
+            "--rate",
+            metavar="RATE|FILE",
+            help="Rate of the link (required): 20mbit, or a trace in mahimahi's format.",
         ),
     ] = "",
     delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Propagation delay, one way.")] = "0s",
     aqm: Annotated[
         str,
-        typer.Option("--aqm", metavar="SPEC", help='Algorithm of both queues, like "pie target 15ms".'),
+        typer.Option(
+            "--aqm",
+            metavar="SPEC",
+            help='Algorithm of both queues, like "pie target 15ms".',
+            autocompletion=specs,
+        ),
     ] = "droptail",
     limit: Annotated[
         str,

@@ -163,8 +163,11 @@ def sweep(
     warn(swept.warnings)
     for line in swept.notes:
         note(line)
+    if not plan.axes:
+        note("nothing is varied; to vary a key: -L queue.limit 50p,100p")
     note(f"folder: {folder}")
     if swept.complete:
+        note(f"for a report: sojourn report {shlex.quote(str(folder))}")
         note(f"id: {swept.id}")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import sys
 from collections.abc import Collection, Sequence
 from typing import Any, TextIO
@@ -11,7 +13,16 @@ from sojourn.stats import Estimate
 from sojourn.terminal import console, escape
 
 #: Columns of a table that is not printed to a terminal.
-WIDTH = 120
+WIDTH = 80
+#: Columns of the narrowest table.
+NARROWEST = 40
+
+
+def columns_of(file: TextIO) -> int:
+    """Return the width of a terminal, of the variable COLUMNS, or `WIDTH`."""
+    if file.isatty() or os.environ.get("COLUMNS"):
+        return max(NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns)
+    return WIDTH
 
 
 def print_table(
@@ -34,7 +45,7 @@ def print_table(
     from rich.text import Text
 
     file = file or sys.stdout
-    page = console(file, None if file.isatty() else WIDTH)
+    page = console(file, columns_of(file))
     title, heads = escape(title), list(map(escape, heads))
     rows = [list(map(escape, row)) for row in rows]
     cells = [max((len(row[i]) for row in rows), default=0) for i in range(len(heads))]
@@ -73,7 +84,9 @@ def print_table(
             )
         for row in rows:
             table.add_row(*(Text(row[i]) for i in part))
-        page.print(table)
+        with page.capture() as printed:
+            page.print(table)
+        file.write("".join(f"{line.rstrip()}\n" for line in printed.get().splitlines()))
 
 
 def _width(columns: Sequence[int]) -> int:

@@ -1,7 +1,7 @@
 """What ``sojourn explain`` knows besides algorithms and metrics: everything that a user can name.
 
-Topics are traffic kinds, congestion controls, options of TCP, tables and keys of scenarios, worlds, papers,
-templates and warnings. A name that several of them have is explained by the first.
+Topics are traffic kinds, congestion controls, options of TCP, conventions, tables and keys of scenarios,
+worlds, papers, templates and warnings. A name that several of them have is explained by the first.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ def names() -> list[str]:
     """Return all names that have an explanation here."""
     found = [name for _, known, _ in _TOPICS for name in known()]
     return [*found, *dict.fromkeys(path.rpartition(".")[2] for path in _keys())]
+
+
+def paths() -> list[str]:
+    """Return the keys of scenarios by their paths, like ``queue.limit``."""
+    return list(_keys())
 
 
 def groups() -> list[tuple[str, list[str]]]:
@@ -204,6 +209,24 @@ def _of_sender(name: str) -> Output:
     )
 
 
+def _of_conventions(name: str) -> Output:
+    """Return the options of TCP that a preset sets otherwise than RFCs and papers do."""
+    columns = [Column("option", "option"), Column("value", "value"), Column("meaning", "meaning", prose=True)]
+    rows = [
+        (one["name"], one["presets"][name], one["doc"])
+        for one in _options().values()
+        if name == "rfc" or one["presets"][name] != one["presets"]["rfc"]
+    ]
+    title = f"{name}: options of TCP" + ("" if name == "rfc" else " that differ from the preset rfc")
+    options = [dict(zip(("option", "value", "meaning"), row, strict=True)) for row in rows]
+    return Output(
+        "",
+        [Table("conventions", title, columns, rows)],
+        {"name": name, "options": options},
+        [f'Use it: conventions = "{name}" in a scenario; all values: docs/reference/conventions.md'],
+    )
+
+
 def _of_world(name: str) -> Output:
     world = find_world(name)
     answers = {
@@ -247,6 +270,7 @@ _TOPICS: list[tuple[str, Callable[[], typing.Iterable[str]], Callable[[str], Out
     ("kinds of traffic", _kinds, _of_kind),
     ("congestion controls", _senders, _of_sender),
     ("options of TCP", _options, _of_option),
+    ("conventions", lambda: _core.CONVENTIONS, _of_conventions),
     ("worlds", lambda: REGISTRY, _of_world),
     ("papers", _papers, _of_paper),
     ("tables of a scenario", _tables, _of_table),

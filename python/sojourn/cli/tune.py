@@ -13,6 +13,7 @@ import typer
 
 from sojourn.algorithms.builtin import parameters
 from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable, warn
+from sojourn.cli.complete import metrics
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -73,6 +74,7 @@ def tune(
             metavar="NAME[:higher|lower][:WEIGHT]",
             help="Objective; repeatable [default: mean_delay_s, drop_ratio, utilization].",
             show_default=False,
+            autocompletion=metrics,
         ),
     ] = None,
     ranges: Ranges = None,

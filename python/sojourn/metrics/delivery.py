@@ -1,4 +1,4 @@
-"""Metrics of what reaches the receivers of a traffic: one-way delay, jitter, losses, late packets, calls."""
+"""Metrics of what reaches the receivers: one-way delay, round trips, jitter, losses, late packets, calls."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from sojourn.record import UNKNOWN, transport
 
 ONE_WAY = "RFC 7679"
 HISTOGRAM = "th percentile of the histogram of one-way delays, " + INSIDE
+ROUND_TRIP = "RFC 2681"
+ECHOES = "th percentile of the histogram of round-trip times, " + INSIDE
 LOSS = "of datagrams that had not arrived when a later one of their flow did"
 
 
@@ -28,6 +30,8 @@ def scopes(t: Table) -> Iterator[str]:
         yield "arrivals"
     if are_datagrams:
         yield "datagrams"
+    if all(one.get("echo") for one in wanted):
+        yield "echo"
     if all(one.get("sink") for one in wanted):
         yield "deadline"
     if all(one.get("codec") for one in wanted):
@@ -66,7 +70,7 @@ def mean_owd(t: Table) -> Value:
 )
 def p50_owd(t: Table) -> Value:
     """Return the 50th percentile of one-way delay."""
-    return _percentile(t, 0.50)
+    return _one_way(t, 0.50)
 
 
 @metric(
@@ -82,7 +86,7 @@ def p50_owd(t: Table) -> Value:
 )
 def p95_owd(t: Table) -> Value:
     """Return the 95th percentile of one-way delay."""
-    return _percentile(t, 0.95)
+    return _one_way(t, 0.95)
 
 
 @metric(
@@ -100,7 +104,7 @@ def p95_owd(t: Table) -> Value:
 )
 def p99_owd(t: Table) -> Value:
     """Return the 99th percentile of one-way delay."""
-    return _percentile(t, 0.99)
+    return _one_way(t, 0.99)
 
 
 @metric(
@@ -116,7 +120,7 @@ def p99_owd(t: Table) -> Value:
 )
 def p999_owd(t: Table) -> Value:
     """Return the 99.9th percentile of one-way delay."""
-    return _percentile(t, 0.999)
+    return _one_way(t, 0.999)
 
 
 @metric(
@@ -151,7 +155,7 @@ def max_owd(t: Table) -> Value:
 )
 def p999_pdv(t: Table) -> Value:
     """Return how far the 99.9th percentile of one-way delay is above the smallest delay."""
-    value = _percentile(t, 0.999)
+    value = _one_way(t, 0.999)
     least = [row["delay_min_ns"] for row in _rows(t) if row["delay_min_ns"] > 0]
     return None if value is None or not least else max(0.0, value - min(least) / 1e9)
 
@@ -230,6 +234,75 @@ def max_loss_period(t: Table) -> Value:
         length for one, length in zip(lost["traffic"], lost["length"], strict=True) if one in t.traffic
     )
     return float(max(lengths, default=0))
+
+
+@metric(
+    "mean_rtt_s",
+    "mean round-trip time",
+    "s",
+    "echo",
+    formula="mean of (return to the source - sending) of the datagrams that came back in the window",
+    source=ROUND_TRIP,
+    better="lower",
+    display=MILLISECONDS,
+    needs_packets=True,
+    views=("traffic",),
+    position=156,
+)
+def mean_rtt(t: Table) -> Value:
+    """Return the mean time from a source to the receiver and back."""
+    return ratio(_sum(t, "round_trip_ns") / 1e9, _sum(t, "echoes"))
+
+
+@metric(
+    "p50_rtt_s",
+    "median round-trip time",
+    "s",
+    "echo",
+    formula="50" + ECHOES,
+    source=ROUND_TRIP,
+    better="lower",
+    display=MILLISECONDS,
+    needs_packets=True,
+)
+def p50_rtt(t: Table) -> Value:
+    """Return the 50th percentile of round-trip time."""
+    return _percentile(t, 0.50, "round_trips", _longest(t))
+
+
+@metric(
+    "p99_rtt_s",
+    "99th-percentile round-trip time",
+    "s",
+    "echo",
+    formula="99" + ECHOES,
+    source=ROUND_TRIP,
+    better="lower",
+    display=MILLISECONDS,
+    needs_packets=True,
+    views=("traffic", "feel"),
+    position=158,
+)
+def p99_rtt(t: Table) -> Value:
+    """Return the 99th percentile of round-trip time."""
+    return _percentile(t, 0.99, "round_trips", _longest(t))
+
+
+@metric(
+    "max_rtt_s",
+    "maximum round-trip time",
+    "s",
+    "echo",
+    formula="largest round-trip time",
+    source=ROUND_TRIP,
+    better="lower",
+    display=MILLISECONDS,
+    needs_packets=True,
+)
+def max_rtt(t: Table) -> Value:
+    """Return the largest round-trip time."""
+    longest = _longest(t)
+    return None if longest is None else longest / 1e9
 
 
 @metric(
@@ -318,16 +391,26 @@ def mos(t: Table) -> Value:
     return _mean_of_calls(t, lambda *inputs: e_model.mos(e_model.rating(*inputs)))
 
 
-def _percentile(t: Table, share: float) -> Value:
+def _percentile(t: Table, share: float, table: str, largest: float | None) -> Value:
+    """Return a percentile of a table of histograms."""
     counts: dict[int, int] = {}
-    every = t.record.rows("one_way_delays")
+    every = t.record.rows(table)
     for one, edge, count in zip(*every.values(), strict=True):
         if one in t.traffic:
             counts[edge] = counts.get(edge, 0) + count
     edges = sorted(counts)
-    largest = max(t.flows["delay_max_ns"], default=None)
     value = percentile(edges, [counts[edge] for edge in edges], share, largest)
     return None if value is None else value / 1e9
+
+
+def _one_way(t: Table, share: float) -> Value:
+    """Return a percentile of one-way delay."""
+    return _percentile(t, share, "one_way_delays", max(t.flows["delay_max_ns"], default=None))
+
+
+def _longest(t: Table) -> int | None:
+    """Return the largest round-trip time in nanoseconds."""
+    return max((row["round_trip_max_ns"] for row in _rows(t) if row["echoes"]), default=None)
 
 
 def _rows(t: Table) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ from sojourn.record import Record
 #: Metrics of a queue that a phase does not have: maxima, and runs that may begin before.
 OF_WINDOW = ("max_queue_packets", "max_delay_s", "mean_drop_run")
 #: Scopes of metrics that exist for groups of flows, or with impaired links, only.
-OF_GROUPS = ("links", "objects", "pages", "arrivals", "datagrams", "deadline", "call")
+OF_GROUPS = ("links", "objects", "pages", "arrivals", "datagrams", "echo", "deadline", "call")
 #: The modules of the formulas, this one included.
 FORMULAS = ("registry", "queue", "links", "flows", "delivery", "e_model", "transfers", "evaluation", "tables")
 

@@ -71,6 +71,37 @@ class Figures:
         self._runs(metrics)
         return plots.bars(self._results.summary(), list(metrics) or shown("bars")).figure
 
+    def box(self, metric: str = "mean_delay_s") -> Picture:
+        """Draw a metric of every run by algorithm: quartiles as a box, the extremes as whiskers."""
+        return plots.boxes(self._runs([metric]), metric).figure
+
+    def flows(
+        self, value: Literal["goodput_bps", "throughput_bps"] = "goodput_bps", seed: int | None = None
+    ) -> Picture:
+        """Draw the rate of every flow over time, one panel per algorithm; the strong line is their mean.
+
+        Parameters
+        ----------
+        value : {"goodput_bps", "throughput_bps"}
+            Goodput, or throughput at the measured queue.
+        seed : int, optional
+            The run; the first seed if None.
+        """
+        frame = self._results.trace("flows", seed=self._seed(seed))
+        warmup, _ = self._results.scenario.seconds
+        label = "Goodput" if value == "goodput_bps" else "Throughput"
+        shaded = [(0.0, warmup)] if warmup else []
+        return plots.flow_rates(frame, value=value, y_label=f"{label} of each flow", shaded=shaded).figure
+
+    def completion_times(self, traffic: str | None = None) -> Picture:
+        """Draw the distribution of the completion times of all transfers, or of those of one traffic."""
+        transfers = self._results.objects()
+        if traffic is not None:
+            transfers = transfers.filter(pl.col("traffic") == traffic)
+        if not transfers.height:
+            raise InputError("plot.completion_times", "has no transfers", "tcp-short or web traffic")
+        return plots.cdf(transfers, value="completion_time_s").figure
+
     def _runs(self, metrics: Sequence[str]) -> pl.DataFrame:
         """Return the runs; every metric must be one of theirs."""
         runs = self._results.runs

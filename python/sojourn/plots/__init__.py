@@ -10,12 +10,14 @@ from sojourn.plots._contours import contours
 from sojourn.plots._curve import Mark, Rule, curve
 from sojourn.plots._decimate import block_means, decimate
 from sojourn.plots._ellipses import ellipses
+from sojourn.plots._flow_rates import flow_rates
 from sojourn.plots._front import front
 from sojourn.plots._histogram import histogram
 from sojourn.plots._moving import moving
 from sojourn.plots._overlay import overlay
 from sojourn.plots._probes import probe_names, probes
 from sojourn.plots._queue_traces import queue_traces
+from sojourn.plots._spread import boxes, cdf
 from sojourn.plots._tradeoff import tradeoff
 from sojourn.plots.canvas import HALF, WIDTH, Picture, Svg, drawing, figure, to_svg
 from sojourn.plots.orbits import bifurcation, iterates
@@ -34,12 +36,15 @@ __all__ = [
     "bars",
     "bifurcation",
     "block_means",
+    "boxes",
+    "cdf",
     "contours",
     "curve",
     "decimate",
     "drawing",
     "ellipses",
     "figure",
+    "flow_rates",
     "front",
     "histogram",
     "iterates",

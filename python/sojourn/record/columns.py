@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "objects", "pages")
 #: Tables that a record has only if they have rows.
-PARTS = ("deliveries", "one_way_delays", "loss_periods", "links")
+PARTS = ("deliveries", "one_way_delays", "round_trips", "loss_periods", "links")
 #: Only some runs have these: ``exports`` those of algorithms in Python that declare them, the others those in
 #: the real world. ``exports`` and ``hosts`` are JSON.
 RARE = ("exports", "hosts", "lateness")

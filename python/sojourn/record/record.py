@@ -167,7 +167,8 @@ class Record:
         """One row per source of datagrams: traffic, index, losses, jitter, packets that were too late.
 
         ``jitter_s`` is the mean difference between the one-way delays of consecutive arrivals (RFC 3550,
-        section 6.4.1); ``playout_s`` the mean time from sending to use, null without a time of use.
+        section 6.4.1); ``playout_s`` the mean time from sending to use, null without a time of use; ``rtt_s``
+        and ``max_rtt_s`` the mean and the largest round-trip time of the packets that came back (``echoes``).
         """
         import polars as pl
 
@@ -188,6 +189,9 @@ class Record:
             "late_packets",
             "unusable_periods",
             mean("playout_ns", "playout_packets").alias("playout_s"),
+            "echoes",
+            mean("round_trip_ns", "echoes").alias("rtt_s"),
+            pl.when(pl.col("echoes") > 0).then(pl.col("round_trip_max_ns") / 1e9).alias("max_rtt_s"),
         )
 
     @property

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 #: and its ECN field (RFC 3168, section 5).
 CAUSES = ("overflow", "early", "forced", "flow-limit", "profile")
 EVENTS = ("enqueue", "dequeue", "drop", "mark")
-CARRIES = ("data", "ack", "datagram")
+CARRIES = ("data", "ack", "datagram", "echo")
 ECN = ("not-ect", "ect1", "ect0", "ce")
 #: The code of an event that has no cause.
 NO_REASON = 255
@@ -118,12 +118,20 @@ DELIVERIES = (
     Column("unusable_periods", "uint64", "runs of datagrams that were late or lost"),
     Column("playout_ns", "uint64", "sum of the times from sending to use", "ns"),
     Column("playout_packets", "uint64", "datagrams in that sum", "packets"),
+    Column("echoes", "uint64", "datagrams that came back to their source", "packets"),
+    Column("round_trip_ns", "uint64", "sum of their round-trip times", "ns"),
+    Column("round_trip_max_ns", "uint64", "the largest of these times", "ns"),
 )
 _WHOSE = _TRAFFIC[0]
 ONE_WAY_DELAYS = (
     _WHOSE,
     Column("edge_ns", "uint64", "lower edge of a bucket of one-way delays", "ns"),
     Column("count", "uint64", "packets in it, duplicates of TCP included", "packets"),
+)
+ROUND_TRIPS = (
+    _WHOSE,
+    Column("edge_ns", "uint64", "lower edge of a bucket of round-trip times of datagrams", "ns"),
+    Column("count", "uint64", "datagrams in it", "packets"),
 )
 LOSS_PERIODS = (
     _WHOSE,
@@ -252,6 +260,7 @@ TABLES = {
     "pages": PAGES,
     "deliveries": DELIVERIES,
     "one_way_delays": ONE_WAY_DELAYS,
+    "round_trips": ROUND_TRIPS,
     "loss_periods": LOSS_PERIODS,
     "links": LINKS,
     "drops": DROPS,

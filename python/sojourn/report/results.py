@@ -32,6 +32,7 @@ from sojourn.report.over_time import Registry, known_algorithms, over_time, set_
 from sojourn.report.verdict import of_runs
 from sojourn.spec.scenario import Scenario
 from sojourn.spec.senders import senders
+from sojourn.stats import mean_ci
 
 
 class ResultsLike(Protocol):
@@ -83,6 +84,7 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
         Section("Results", [*_results(results, summary, specs), *_warnings(results)]),
         Section("Over time", over_time(results, specs, seeds, registry)),
         Section("Queueing delay", _waiting(results, specs, seeds, real_time)),
+        Section("Completion times", _completion_times(results, specs)),
         Section("What if", lab(results, manifest)),
         Section("What was run", _what(scenario, specs, seeds, getattr(results, "fast_path", None))),
         Section("All metrics", _all_metrics(summary, specs)),
@@ -274,6 +276,44 @@ def _waiting(
             live=data,
         ),
         *(_late(distribution("lateness")) if real_time else ()),
+    ]
+
+
+def _completion_times(results: ResultsLike, specs: Sequence[str]) -> list[Block]:
+    """Return the distribution of completion times, and their percentiles by class of size."""
+    objects, by_size = getattr(results, "objects", None), getattr(results, "by_size", None)
+    if objects is None or by_size is None or not (transfers := objects()).height:
+        return []
+    runs = by_size()
+    rows = [
+        {"aqm": spec, "size": size, "count": own["count"].sum(), "unfinished": own["unfinished"].sum()}
+        | {
+            key: value
+            for name in ("p50_s", "p95_s")
+            for key, value in zip((name, f"{name}_ci95"), mean_ci(own[name].to_list())[:2], strict=True)
+        }
+        for size in dict.fromkeys(runs["size"].to_list())
+        for spec in specs
+        if (own := runs.filter((pl.col("aqm") == spec) & (pl.col("size") == size))).height
+    ]
+    columns = {
+        "size": Column("size of the transfer", kind="text"),
+        "aqm": Column("algorithm", kind="spec"),
+        "count": Column("transfers"),
+        "unfinished": Column("unfinished"),
+        "p50_s": Column("median", "ms", "p50_s_ci95", 1e3),
+        "p95_s": Column("95th percentile", "ms", "p95_s_ci95", 1e3),
+    }
+    caption = (
+        "Completion times by size: mean over the seeds of each run's percentile, with 95 % intervals. "
+        "Transfers that did not finish count as the longest."
+    )
+    return [
+        Figure(
+            plots.cdf(transfers, value="completion_time_s"),
+            "Completion times of the transfers of all seeds; a curve with unfinished ones ends below 100 %.",
+        ),
+        Table(pl.DataFrame(rows, infer_schema_length=None), caption, columns),
     ]
 
 

@@ -27,6 +27,7 @@ from sojourn.record.tables import (
     PACKETS,
     PAGES,
     QUEUE,
+    ROUND_TRIPS,
     SERIES,
     Column,
 )
@@ -121,6 +122,7 @@ RUNS = File(
         Column("pages", "struct", "one entry per page of web traffic", fields=_lists(PAGES)),
         _part("deliveries", "one entry per source of datagrams", DELIVERIES),
         _part("one_way_delays", "histograms of one-way delays", ONE_WAY_DELAYS),
+        _part("round_trips", "histograms of round-trip times of datagrams", ROUND_TRIPS),
         _part("loss_periods", "how many datagrams were lost in a row", LOSS_PERIODS),
         _part("links", "one entry per impaired direction of a link", LINKS),
         _text("hosts", "counters of real hosts, as JSON", optional=True),

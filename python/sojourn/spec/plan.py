@@ -264,9 +264,11 @@ def _traffic(scenario: ScenarioFields, traffic: Traffic, place: str, ecn: bool) 
 
 
 def _use(traffic: Traffic) -> dict[str, Any]:
-    """Return when the receiver uses the datagrams of a call or a game, and the codec of a call."""
+    """Return what the receiver does with datagrams: when it uses those of a call or a game; probes return."""
     if traffic.kind == "game":
         return {"sink": {"deadline": number("span", traffic.deadline)}}
+    if traffic.kind == "probe":
+        return {"echo": True}
     if traffic.kind != "call":
         return {}
     if traffic.playout != "adaptive":
@@ -287,7 +289,7 @@ def _kind(scenario: ScenarioFields, traffic: Traffic, place: str, ecn: bool) -> 
     if traffic.kind == "call":
         size = CODECS[traffic.codec] + CALL_HEADERS
         return {"udp_cbr": {"rate": size * 8 * PACKETS_PER_SECOND, "size": size, "jitter": 0.0}}
-    if traffic.kind == "game":
+    if traffic.kind == "game" or traffic.kind == "probe":
         size = _whole(traffic.size)
         rate = max(1, round(size * 8e9 / number("span", traffic.interval)))
         return {"udp_cbr": {"rate": rate, "size": size, "jitter": 0.0}}

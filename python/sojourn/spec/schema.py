@@ -436,9 +436,17 @@ class Game(_Datagrams):
     deadline: Period = Field("50ms", description="from sending to arrival; later packets count in late_ratio")
 
 
+class Probe(_Datagrams):
+    """Probes as those of ping: the receiver returns each packet at once; the round-trip time is a metric."""
+
+    kind: Literal["probe"]
+    interval: Period = Field("100ms", description="between two packets of a source")
+    size: Bytes = Field("84B", description="on the wire; 84B: 56 bytes of data, ICMP and IP headers")
+
+
 TcpTraffic = Tcp | TcpShort | TcpOnOff | Web
 Traffic = Annotated[
-    Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpPoisson | UdpOnOff | Call | Game,
+    Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpPoisson | UdpOnOff | Call | Game | Probe,
     Field(discriminator="kind"),
 ]
 

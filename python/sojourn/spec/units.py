@@ -27,7 +27,7 @@ HINTS = {
     "jitter": "a time (5ms), 'uniform 0ms 10ms', 'exponential 5ms', 'normal 5ms 2ms' (at least 0), "
     "'pareto 5ms 1.5' or 'lomax 5ms 1.5'",
     "share": "a probability from 0 to 1, like 0.01 or '1%'",
-    "howmany": "a number (4), 'uniform 1 7', 'exponential 4', 'pareto 4 1.2' or 'lomax 4 1.2'",
+    "howmany": "a number like 4, 'uniform 1 7', 'exponential 4', 'pareto 4 1.2' or 'lomax 4 1.2'",
     "frequency": "events per time, like 10/s or 0.5/s",
 }
 
@@ -66,6 +66,8 @@ def _text(kind: str) -> BeforeValidator:
         if isinstance(value, str):
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
+            if kind == "howmany":
+                return str(value)
             raise Wrong(f"= {value} has no unit", HINTS[kind])
         raise Wrong(f"= {value!r} is not text", HINTS[kind])
 
@@ -225,7 +227,8 @@ def _frequency(word: str) -> str:
 
 
 def _schema(kind: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "description": HINTS[kind]})
+    types = ["string", "number"] if kind == "howmany" else "string"
+    return WithJsonSchema({"type": types, "description": HINTS[kind]})
 
 
 Span = Annotated[str, _text("span"), _quantity("span"), _schema("span")]

@@ -102,8 +102,13 @@ def _message(
         near = _core.nearest(word, allowed) if isinstance(word, str) else None
         return InputError(key, f"= {_show(word)} is not one of the allowed words", ", ".join(allowed), near)
     if kind == "union_tag_not_found":
+        meant = [other for other in given if _core.nearest(other, ["kind"])]
+        if meant:
+            return InputError(named((*path[:-1], meant[0]), data), _UNKNOWN, "kind", "kind")
         return InputError(
-            key, _MISSING, "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-poisson, udp-onoff, call, game"
+            key,
+            _MISSING,
+            "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-poisson, udp-onoff, call, game, probe",
         )
     if one["loc"][-1] == "str":  # the first member of a union: an option's value
         return InputError(key, f"= {_show(given)} is not a value", "text, a whole number, true or false")

@@ -26,6 +26,8 @@ pub(crate) struct Arrivals {
 #[derive(Clone, Default)]
 struct Arrived {
     delays: Histogram,
+    /// Round-trip times of datagrams that came back.
+    round_trips: Histogram,
     /// The number of loss periods by their length.
     losses: BTreeMap<u32, u64>,
 }
@@ -48,23 +50,35 @@ impl Arrivals {
         self.add_delay(group, delay);
     }
 
-    /// The histograms of delays and loss periods; `traffic_of` is the traffic of a group, if it is recorded.
-    pub(crate) fn columns(&self, traffic_of: impl Fn(usize) -> Option<u32>) -> (DelayColumns, LossColumns) {
-        let (mut delays, mut losses) = (DelayColumns::default(), LossColumns::default());
+    /// The histograms of delays, round-trip times and loss periods; `traffic_of` is the traffic of a group,
+    /// if it is recorded.
+    pub(crate) fn columns(&self, traffic_of: impl Fn(usize) -> Option<u32>) -> ArrivalColumns {
+        let ArrivalColumns { mut delays, mut round_trips, mut losses } = ArrivalColumns::default();
         for (number, group) in self.groups.iter().enumerate() {
             let Some(traffic) = traffic_of(number) else { continue };
-            let (edges, counts) = group.delays.since(&Histogram::default());
-            delays.traffic.extend(edges.iter().map(|_| traffic));
-            delays.edge_ns.extend(edges);
-            delays.count.extend(counts);
+            for (columns, histogram) in [(&mut delays, &group.delays), (&mut round_trips, &group.round_trips)]
+            {
+                let (edges, counts) = histogram.since(&Histogram::default());
+                columns.traffic.extend(edges.iter().map(|_| traffic));
+                columns.edge_ns.extend(edges);
+                columns.count.extend(counts);
+            }
             for (length, count) in &group.losses {
                 losses.traffic.push(traffic);
                 losses.length.push(u64::from(*length));
                 losses.count.push(*count);
             }
         }
-        (delays, losses)
+        ArrivalColumns { delays, round_trips, losses }
     }
+}
+
+/// What arrived of each traffic, as columns.
+#[derive(Default)]
+pub(crate) struct ArrivalColumns {
+    pub(crate) delays: DelayColumns,
+    pub(crate) round_trips: DelayColumns,
+    pub(crate) losses: LossColumns,
 }
 
 /// What arrived of one source of datagrams.
@@ -92,6 +106,10 @@ struct Counts {
     jitter: u64,
     /// How many differences there are.
     pairs: u64,
+    /// Datagrams that came back, and the sum and the largest of their round-trip times.
+    echoes: u64,
+    round_trips: u64,
+    round_trip_max: Span,
 }
 
 impl Delivery {
@@ -153,6 +171,15 @@ impl Delivery {
         is_first
     }
 
+    /// A datagram of `group` comes back in the window.
+    pub(crate) fn return_trip(&mut self, round_trip: Span, group: u32, arrivals: &mut Arrivals) {
+        arrivals.groups[group as usize].round_trips.add(round_trip.0);
+        let counts = &mut self.counts;
+        counts.echoes += 1;
+        counts.round_trips += round_trip.0;
+        counts.round_trip_max = counts.round_trip_max.max(round_trip);
+    }
+
     /// Add the counters of the flow with this row.
     pub(crate) fn add_to(&self, columns: &mut DeliveryColumns, row: u32) {
         let counts = &self.counts;
@@ -168,6 +195,9 @@ impl Delivery {
         columns.unusable_periods.push(used.periods);
         columns.playout_ns.push(used.playout);
         columns.playout_packets.push(used.packets);
+        columns.echoes.push(counts.echoes);
+        columns.round_trip_ns.push(counts.round_trips);
+        columns.round_trip_max_ns.push(counts.round_trip_max.0);
     }
 }
 
@@ -184,7 +214,7 @@ mod tests {
         }
         let mut columns = DeliveryColumns::default();
         delivery.add_to(&mut columns, 7);
-        let (delays, losses) = arrivals.columns(|_| Some(3));
+        let ArrivalColumns { delays, losses, .. } = arrivals.columns(|_| Some(3));
         (columns, delays, losses)
     }
 

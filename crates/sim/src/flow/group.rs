@@ -39,6 +39,8 @@ pub(crate) struct Group {
     pub(crate) pareto: Option<f64>,
     /// When the receiver uses datagrams.
     pub(crate) sink: Option<Sink>,
+    /// Whether the receiver returns datagrams.
+    pub(crate) echoes: bool,
     /// Sizes of datagrams in bytes, if they vary.
     pub(crate) sizes: Option<Draw>,
     is_request: bool,
@@ -84,6 +86,7 @@ impl Group {
             responds_late: false,
             pareto: plan.pareto,
             sink: plan.sink,
+            echoes: plan.echo,
             sizes: plan.sizes,
             is_request: false,
             class,

@@ -10,7 +10,7 @@ mod playout;
 
 pub(crate) use application::{Application, Applications, Task, Writer};
 pub(crate) use connection::{Answer, Arrival, Connection, FlowRoute, Pools};
-pub(crate) use delivery::{Arrivals, Delivery};
+pub(crate) use delivery::{ArrivalColumns, Arrivals, Delivery};
 pub(crate) use group::Group;
 pub(crate) use hosts::Hosts;
 pub(crate) use index::{FlowIndex, Source};

@@ -3,7 +3,7 @@
 use super::Recorder;
 use crate::{
     error::RunError,
-    flow::{Application, Endpoint, Flow, Hosts, WarmupSnapshot},
+    flow::{Application, ArrivalColumns, Endpoint, Flow, Hosts, WarmupSnapshot},
     packet::Packet,
     path::{Impaired, Network, Route, Wires},
     queue::Port,
@@ -46,9 +46,21 @@ impl RunResult<'_> {
         let deliveries = delivery_columns(self.hosts);
         let groups = &self.hosts.groups;
         let traffic_of = |number: usize| (!groups[number].is_requests()).then_some(groups[number].traffic);
-        let (delays, losses) = self.hosts.arrivals.columns(traffic_of);
+        let ArrivalColumns { delays, round_trips, losses } = self.hosts.arrivals.columns(traffic_of);
         let Traces { drops, packets, flow_series } = self.traces;
-        Record { flows, links, deliveries, delays, losses, drops, cwnd, packets, flow_series, ..record }
+        Record {
+            flows,
+            links,
+            deliveries,
+            delays,
+            round_trips,
+            losses,
+            drops,
+            cwnd,
+            packets,
+            flow_series,
+            ..record
+        }
     }
 }
 

@@ -312,7 +312,7 @@ impl Graph {
         let mut planned = Routes::new(&self.kind_of);
         let mut routes: Vec<Vec<u32>> = Vec::new();
         for (group, ends) in demands {
-            let ack_policy = AckPolicy::of(&group.kind);
+            let ack_policy = AckPolicy::of(group);
             let sender = eligibility::sender(&group.kind);
             let of_group = ends.iter().enumerate().map(|(i, &(from, to))| {
                 if from == to {

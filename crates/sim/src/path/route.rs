@@ -84,17 +84,17 @@ pub(crate) struct Route {
 pub(super) enum AckPolicy {
     /// Not at all (datagrams).
     None,
-    /// When they arrive.
+    /// When they arrive; datagrams that are returned, too.
     Immediate,
     /// Perhaps later (delayed acknowledgements).
     Delayed,
 }
 
 impl AckPolicy {
-    pub(super) fn of(kind: &plan::TrafficKind) -> AckPolicy {
-        match kind {
+    pub(super) fn of(traffic: &plan::Traffic) -> AckPolicy {
+        match &traffic.kind {
             kind if kind.tcp().is_some_and(|tcp| tcp.options.delayed_ack > Span::ZERO) => AckPolicy::Delayed,
-            kind if kind.tcp().is_some() => AckPolicy::Immediate,
+            kind if kind.tcp().is_some() || traffic.echo => AckPolicy::Immediate,
             _ => AckPolicy::None,
         }
     }

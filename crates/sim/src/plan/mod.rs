@@ -322,6 +322,9 @@ pub struct Traffic {
     /// When the receiver uses datagrams; absent: as they arrive.
     #[serde(default)]
     pub sink: Option<Sink>,
+    /// Whether the receiver returns each datagram at once, as for `ping`; it has no effect on TCP.
+    #[serde(default)]
+    pub echo: bool,
     /// The codec of a call, for metrics; it has no effect on the run.
     #[serde(default)]
     pub codec: Option<String>,

@@ -27,9 +27,15 @@ pub struct DeliveryColumns {
     pub playout_ns: Vec<u64>,
     /// ...and how many there are: one for each datagram that arrived before later ones.
     pub playout_packets: Vec<u64>,
+    /// Datagrams that came back to the source; 0 if the receiver does not return them.
+    pub echoes: Vec<u64>,
+    /// Sum of their round-trip times...
+    pub round_trip_ns: Vec<u64>,
+    /// ...and the largest.
+    pub round_trip_max_ns: Vec<u64>,
 }
 
-/// Histograms of one-way delays, one after the other.
+/// Histograms of one-way delays, or of round-trip times, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct DelayColumns {
     /// Index into the plan's traffic.

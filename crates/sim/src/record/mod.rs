@@ -38,6 +38,8 @@ pub struct Record {
     pub deliveries: DeliveryColumns,
     /// One-way delays of each traffic.
     pub delays: DelayColumns,
+    /// Round-trip times of each traffic whose datagrams are returned.
+    pub round_trips: DelayColumns,
     /// Loss periods of each traffic of datagrams.
     pub losses: LossColumns,
     /// One row per finite transfer.

@@ -20,8 +20,8 @@ use sojourn_aqm::{Span, Time};
 pub(super) enum Reply {
     /// Nothing, now.
     Nothing,
-    /// An acknowledgement, which has taken the packet's place.
-    Ack,
+    /// An acknowledgement or an echo, which has taken the packet's place.
+    Packet,
     /// An acknowledgement that was delayed, and then one that has taken the packet's place.
     DelayedAndAck(Packet),
 }
@@ -48,6 +48,12 @@ pub(super) fn receive(
                 udp.delivery.receive(packet.number, sent, at, in_window, group, &mut hosts.arrivals);
             udp.goodput += u64::from(packet.bytes) * u64::from(in_window && is_first);
             udp.received += u64::from(packet.bytes) * u64::from(is_first);
+            let group = &hosts.groups[group as usize];
+            if group.echoes {
+                (packet.step, packet.carries) = (packet.step + 1, Carries::Echo);
+                (packet.ecn, packet.class) = (group.ecn, group.class);
+                return Reply::Packet;
+            }
         }
         return Reply::Nothing;
     };
@@ -59,7 +65,7 @@ pub(super) fn receive(
     let route = Route { first: packet.step + 1, host: packet.host };
     let backward = FlowRoute { flow: packet.flow, route };
     *packet = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
-    Reply::Ack
+    Reply::Packet
 }
 
 /// The same where the acknowledgement may be delayed, or a task ends with the last packet.
@@ -101,7 +107,7 @@ fn receive_and_decide(
     }
     match delayed {
         _ if until.is_some() => Reply::Nothing,
-        None => Reply::Ack,
+        None => Reply::Packet,
         Some(delayed) => Reply::DelayedAndAck(delayed),
     }
 }
@@ -118,6 +124,18 @@ pub(super) fn on_delayed_ack(hosts: &mut Hosts, network: &Network, now: Time, nu
     let route = Route { first: network.backward(flow.route), host: flow.route.host };
     let backward = FlowRoute { flow: number, route };
     Some(connection.ack(backward, group.class, tcp, &mut hosts.sacks))
+}
+
+/// An echo reaches the source of its datagram.
+#[cold]
+#[inline(never)]
+pub(super) fn on_echo(hosts: &mut Hosts, clock: &Clock, now: Time, packet: &Packet) {
+    let flow = &mut hosts.flows[packet.flow as usize];
+    if let Endpoint::Udp(udp) = &mut flow.endpoint
+        && (clock.window.start..clock.window.end).contains(&now)
+    {
+        udp.delivery.return_trip(now - Time(packet.stamp), flow.group, &mut hosts.arrivals);
+    }
 }
 
 /// An acknowledgement reaches its sender.

@@ -38,6 +38,8 @@ fn arrive_at_host(state: &mut State, now: Time, mut packet: Packet) {
             connection.sender.pending_acks = connection.sender.pending_acks.saturating_sub(1);
         }
         acknowledge(state, now, &packet);
+    } else if packet.carries == Carries::Echo {
+        endpoints::on_echo(&mut state.hosts, &state.clock, now, &packet);
     } else if receive(state, now, &mut packet) {
         forward(state, now, packet);
     }
@@ -72,7 +74,7 @@ pub(super) fn leave_queue(state: &mut State, arrival: Time, mut packet: Packet) 
 }
 
 /// `packet` reaches the end of the link of its step at `arrival`. True: it enters its next link at once, or
-/// its acknowledgement, which has taken its place, does.
+/// its acknowledgement, which has taken its place, does. An echo reaches its source as an event.
 #[inline(always)]
 fn leave_link(state: &mut State, arrival: Time, packet: &mut Packet) -> bool {
     let step = &state.network.steps[packet.step as usize];
@@ -197,7 +199,7 @@ fn receive(state: &mut State, at: Time, packet: &mut Packet) -> bool {
     }
     match endpoints::receive(&mut state.hosts, &mut state.clock, at, packet, is_ahead) {
         Reply::Nothing => false,
-        Reply::Ack => true,
+        Reply::Packet => true,
         Reply::DelayedAndAck(delayed) => {
             forward(state, at, delayed);
             true

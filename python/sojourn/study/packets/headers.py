@@ -45,14 +45,15 @@ class Headers:
             A row of ``Record.packets``.
         """
         sizes = self._sizes[self._traffic[row["flow"]]]
-        if row["kind"] == "datagram":
+        is_udp, is_backward = row["kind"] in ("datagram", "echo"), row["kind"] in ("ack", "echo")
+        if is_udp:
             own, length = self._udp(row), max(int(row["bytes"]), IP_HEADER + UDP_HEADER)
         else:
             own, payload = self._tcp(row, sizes)
             length = IP_HEADER + len(own) + payload
         ends = (10 << 24) + row["connection"], (10 << 24) + (128 << 16) + row["connection"]
-        source, target = reversed(ends) if row["kind"] == "ack" else ends
-        protocol = UDP if row["kind"] == "datagram" else TCP
+        source, target = reversed(ends) if is_backward else ends
+        protocol = UDP if is_udp else TCP
         identification = row["arrival"] & 0xFFFF
         first = struct.pack(
             "!BBHHHBBHII",
@@ -90,7 +91,8 @@ class Headers:
 
     def _udp(self, row: Mapping[str, Any]) -> bytes:
         length = max(row["bytes"] - IP_HEADER, UDP_HEADER)
-        return struct.pack("!HHHH", *_ports(row["connection"], 5001, False), min(length, 0xFFFF), 0)
+        ports = _ports(row["connection"], 5001, row["kind"] == "echo")
+        return struct.pack("!HHHH", *ports, min(length, 0xFFFF), 0)
 
 
 def checksum(header: bytes) -> int:

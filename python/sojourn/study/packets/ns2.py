@@ -14,7 +14,7 @@ from sojourn.record import Record
 
 SUFFIX = ".tr"
 SIGNS = {"enqueue": "+", "dequeue": "-", "drop": "d"}
-TYPES = {"data": "tcp", "ack": "ack", "datagram": "cbr"}
+TYPES = {"data": "tcp", "ack": "ack", "datagram": "cbr", "echo": "ping"}
 
 
 def head(_record: Record) -> bytes:
@@ -36,7 +36,7 @@ def packets(record: Record) -> Iterator[bytes]:
 def _line(row: Mapping[str, Any], sign: str) -> bytes:
     is_ack = row["kind"] == "ack"
     ends = [f"{2 + 2 * row['connection']}.0", f"{3 + 2 * row['connection']}.0"]
-    source, target = reversed(ends) if is_ack else ends
+    source, target = reversed(ends) if row["kind"] in ("ack", "echo") else ends
     flags = "".join(
         (
             "C" if row["flag"] and is_ack else "-",
