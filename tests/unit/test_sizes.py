@@ -6,12 +6,15 @@ of percentiles.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import polars as pl
 import pytest
 
 import sojourn
 from sojourn.errors import InputError
 from sojourn.metrics.sizes import by_size
+from sojourn.report.results import _completion_times
 
 
 def transfers(*rows: tuple[int, float | None]) -> pl.DataFrame:
@@ -37,6 +40,15 @@ def test_unfinished_transfers_count_as_the_longest() -> None:
 def test_edges_that_do_not_ascend_are_refused(edges: list[str]) -> None:
     with pytest.raises(InputError, match="edges"):
         by_size(transfers((1, 1.0)), edges)
+
+
+def test_a_percentile_that_did_not_finish_in_a_seed_has_no_mean() -> None:
+    """The mean of the other seeds would be too small. Seen to fail: a mean of 1 s."""
+    seeds = [transfers((1, time)).with_columns(seed=i) for i, time in enumerate((1.0, None, 1.0))]
+    every = pl.concat(seeds, how="vertical_relaxed")
+    results = SimpleNamespace(objects=lambda: every, by_size=lambda: by_size(every))
+    _, table = _completion_times(results, ["pi"])  # type: ignore[arg-type]
+    assert table.frame.select("p50_s", "p50_s_ci95", "unfinished").row(0) == (None, None, 1)  # type: ignore[union-attr]
 
 
 def test_results_have_their_transfers_by_size(small: sojourn.Scenario) -> None:

@@ -290,7 +290,7 @@ def _completion_times(results: ResultsLike, specs: Sequence[str]) -> list[Block]
         | {
             key: value
             for name in ("p50_s", "p95_s")
-            for key, value in zip((name, f"{name}_ci95"), mean_ci(own[name].to_list())[:2], strict=True)
+            for key, value in zip((name, f"{name}_ci95"), _over_seeds(own[name].to_list()), strict=True)
         }
         for size in dict.fromkeys(runs["size"].to_list())
         for spec in specs
@@ -306,7 +306,7 @@ def _completion_times(results: ResultsLike, specs: Sequence[str]) -> list[Block]
     }
     caption = (
         "Completion times by size: mean over the seeds of each run's percentile, with 95 % intervals. "
-        "Transfers that did not finish count as the longest."
+        "Transfers that did not finish count as the longest; a dash: a seed's percentile is one of them."
     )
     return [
         Figure(
@@ -315,6 +315,11 @@ def _completion_times(results: ResultsLike, specs: Sequence[str]) -> list[Block]
         ),
         Table(pl.DataFrame(rows, infer_schema_length=None), caption, columns),
     ]
+
+
+def _over_seeds(values: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """Return mean and half-width, None if a value is: it is larger than all that are known."""
+    return (None, None) if None in values else mean_ci(values)[:2]
 
 
 def _late(frame: pl.DataFrame) -> list[Block]:
