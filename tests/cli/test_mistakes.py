@@ -1,7 +1,7 @@
 """Mistakes of new users, and what they read: one line, exit code 2, the place, the nearest name, the remedy.
 
 Each row is what a user typed in the first hour; what is read as meant is in the last table. Seen to fail: the
-table of synonyms emptied, the hint at quotes or at ``--`` left out.
+hint at quotes or at ``--`` left out.
 """
 
 from __future__ import annotations
