@@ -74,6 +74,11 @@ MANY = "red min_th 1500p max_th 4500p max_p 0.1 w_q 0.0001"
 WEB = "red min_th 35p max_th 150p max_p 0.1 w_q 0.002"
 DUMBBELL, SACK = "dumbbell-40.toml", "dumbbell-40-sack.toml"
 BRIEF = {"duration": "3s"}
+#: Algorithms and schedulers with their defaults, all flows in one class.
+OTHERS = (
+    "pie", "cobalt", "avqred", "raqm", "choke", "fq_codel", "dualpi2", "fq_pie", "drr", "bio", "rio", "sfb",
+    "ldc",
+)  # fmt: skip
 SLOW = {"conventions": "ns2", "duration": "3000s", "trace": {"interval": "10ms"}}
 CASES = [
     Case("dumbbell-40-red", DUMBBELL, RED, oracle("RED"), ["--aqm=red"], bounded=True),
@@ -97,6 +102,15 @@ CASES = [
     ),
     Case("dumbbell-40-sack-codel", SACK, "codel", None, ["--aqm=codel", "--sack=1"], bounded=True),
     Case("dumbbell-40-pi", DUMBBELL, "pi", oracle("PI")),
+    *(Case(f"dumbbell-40-{spec}", DUMBBELL, spec, bounded=True) for spec in OTHERS),
+    *(
+        Case(f"linux-40-1g-{spec}", "linux-40-1g.toml", spec, counted="3s", bounded=True)
+        for spec in ("droptail", "dualpi2", "fq_codel")
+    ),
+    *(
+        Case(f"linux-40-10m-{spec}", "linux-40-10m.toml", spec, bounded=True)
+        for spec in ("droptail", "codel", "fq_codel")
+    ),
     Case("flows-10000-1g", "many.toml", MANY, rate="1Gbit/s", flows=10_000, counted="1s", memory=True),
     Case(
         "flows-10000-10g",

@@ -285,6 +285,15 @@ pub trait Aqm: Any + Send {
     /// Called at the time that [`Aqm::next_timer`] returned.
     fn on_timer(&mut self, _now: Time, _queue: &QueueView, _rng: &mut dyn Random) {}
 
+    /// Whether [`Aqm::on_timer`] changes nothing as long as the queue is empty. Then a queue may omit it
+    /// until a packet arrives, and must call [`Aqm::resume`] before the other handlers.
+    fn rests(&self) -> bool {
+        false
+    }
+
+    /// Timers before `next`, the time of the next one, were omitted.
+    fn resume(&mut self, _next: Time) {}
+
     /// The run ends, with the last call of this instance: report the state to keep with the results, each
     /// value as JSON.
     fn on_end(&mut self, _now: Time, _export: &mut dyn FnMut(&str, &str)) {}
@@ -360,6 +369,12 @@ impl Aqm for Box<dyn Aqm> {
     }
     fn on_timer(&mut self, now: Time, queue: &QueueView, rng: &mut dyn Random) {
         (**self).on_timer(now, queue, rng);
+    }
+    fn rests(&self) -> bool {
+        (**self).rests()
+    }
+    fn resume(&mut self, next: Time) {
+        (**self).resume(next);
     }
     fn on_end(&mut self, now: Time, export: &mut dyn FnMut(&str, &str)) {
         (**self).on_end(now, export);

@@ -208,7 +208,7 @@ impl FlowQueues {
     pub(crate) fn new(aqm: &dyn Aqm, queues: &Queues, link: &Context, batch: Option<u32>) -> FlowQueues {
         let flows = queues.flows as usize;
         FlowQueues {
-            bank: Bank::new((0..flows).map(|_| aqm.clone_box()).collect(), link),
+            bank: Bank::alike(aqm, flows, link),
             quantum: queues.quantum.0 as i64,
             memory: queues.memory.0 as u64,
             batch,

@@ -355,6 +355,18 @@ impl Aqm for Pie {
         self.updates.advance(now);
     }
 
+    /// At an empty queue the delay stays 0, and p cannot rise.
+    fn rests(&self) -> bool {
+        let Pie { p, delay, delay_old, burst, .. } = self;
+        [*p, *delay, *delay_old, *burst] == [0.0; 4] && self.step() <= 0.0
+    }
+
+    fn resume(&mut self, next: Time) {
+        if self.updates.due() < next {
+            self.updates.advance(Time(next.0 - 1));
+        }
+    }
+
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
         field("p", self.p);
         field("delay", self.delay_old);

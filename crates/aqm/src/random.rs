@@ -21,6 +21,7 @@ pub struct Stream(u64);
 
 impl Stream {
     /// The stream that belongs to `name` under `seed`; any change of either gives an unrelated one.
+    #[inline]
     pub fn new(seed: u64, name: &str) -> Stream {
         Stream(mix(seed.wrapping_add(GOLDEN)) ^ hash(name))
     }
@@ -66,6 +67,7 @@ fn mix(mut z: u64) -> u64 {
 }
 
 /// FNV-1a over the name, mixed: short names differ in few bits, streams must not.
+#[inline]
 fn hash(name: &str) -> u64 {
     let fnv = name
         .bytes()

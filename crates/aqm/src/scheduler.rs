@@ -7,10 +7,11 @@
 //! the buffers of a gateway, without an allocation per packet.
 
 use crate::{
-    Algorithm, Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, Occupancy, PacketView, QueueView,
-    Random, Settings, SpecError, Time, Verdict,
+    Algorithm, Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Hooks, Limit, Occupancy, PacketView,
+    QueueView, Random, Settings, SpecError, Time, Verdict,
 };
 use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
+use core::mem;
 
 /// The caller's number of a packet; a scheduler only returns it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -165,8 +166,11 @@ pub(crate) enum End {
 struct Queue {
     line: Line,
     aqm: Box<dyn Aqm>,
+    hooks: Hooks,
     /// A packet has departed since the last `on_idle`.
     busy: bool,
+    /// Its timer is omitted until a packet arrives ([`Aqm::rests`]).
+    asleep: bool,
 }
 
 /// The queues of a scheduler, under one limit.
@@ -180,6 +184,10 @@ pub(crate) struct Bank {
     bytes: u64,
     /// The algorithms see the bytes of all queues as those of their own.
     whole_backlog: bool,
+    /// All algorithms are alike, so that their timers expire at the same times.
+    alike: bool,
+    /// The queues whose timers are not omitted, in order.
+    awake: Vec<u32>,
 }
 
 /// Call the algorithm of queue `$index` with a view of it.
@@ -202,15 +210,29 @@ impl Bank {
     /// A queue for each algorithm.
     pub(crate) fn new(aqms: Vec<Box<dyn Aqm>>, context: &Context) -> Bank {
         let line = Line { head: NONE, tail: NONE, packets: 0, bytes: 0, occupancy: Occupancy::default() };
+        let queue = |aqm: Box<dyn Aqm>| Queue {
+            line: line.clone(),
+            hooks: aqm.hooks(),
+            aqm,
+            busy: false,
+            asleep: false,
+        };
         Bank {
             store: Store { nodes: Vec::new(), free: NONE },
-            queues: aqms.into_iter().map(|aqm| Queue { line: line.clone(), aqm, busy: false }).collect(),
+            awake: (0..aqms.len() as u32).collect(),
+            alike: false,
+            queues: aqms.into_iter().map(queue).collect(),
             limit: context.limit,
             link_rate: context.link_rate,
             packets: 0,
             bytes: 0,
             whole_backlog: false,
         }
+    }
+
+    /// `count` queues, each with a copy of `aqm`.
+    pub(crate) fn alike(aqm: &dyn Aqm, count: usize, context: &Context) -> Bank {
+        Bank { alike: true, ..Bank::new((0..count).map(|_| aqm.clone_box()).collect(), context) }
     }
 
     /// Whether the algorithms see the bytes of all queues as those of their own (Linux's `fq_codel`).
@@ -299,7 +321,22 @@ impl Bank {
 
     /// Report an arrival to the estimators of the algorithm, even if it does not fit.
     pub(crate) fn offer(&mut self, now: Time, index: usize, packet: &PacketView) {
-        ask!(self, index, |aqm, view| aqm.on_offered(now, packet, view));
+        if self.queues[index].asleep {
+            self.wake(index);
+        }
+        if self.queues[index].hooks.arrivals {
+            ask!(self, index, |aqm, view| aqm.on_offered(now, packet, view));
+        }
+    }
+
+    /// A packet arrives at a queue whose timer was omitted. The timer of the first queue never is.
+    #[cold]
+    fn wake(&mut self, index: usize) {
+        self.queues[index].asleep = false;
+        let next = self.queues[0].aqm.next_timer();
+        next.into_iter().for_each(|next| self.queues[index].aqm.resume(next));
+        let place = self.awake.partition_point(|other| (*other as usize) < index);
+        self.awake.insert(place, index as u32);
     }
 
     /// Drop an arrival that does not fit.
@@ -331,7 +368,12 @@ impl Bank {
         events: EventSink,
     ) -> bool {
         let mut view = *packet;
-        match ask!(self, index, |aqm, view| aqm.on_arrival(now, packet, view, rng)) {
+        let verdict = if self.queues[index].hooks.arrivals {
+            ask!(self, index, |aqm, view| aqm.on_arrival(now, packet, view, rng))
+        } else {
+            Verdict::Pass
+        };
+        match verdict {
             Verdict::Pass => {}
             Verdict::Mark(cause) => {
                 view.ecn = Ecn::Ce;
@@ -381,7 +423,12 @@ impl Bank {
         events: EventSink,
     ) -> Option<(Token, PacketView)> {
         while let Some((token, packet)) = self.pop(index) {
-            match ask!(self, index, |aqm, view| aqm.on_departure(now, &packet, view, rng)) {
+            let verdict = if self.queues[index].hooks.departures {
+                ask!(self, index, |aqm, view| aqm.on_departure(now, &packet, view, rng))
+            } else {
+                Verdict::Pass
+            };
+            match verdict {
                 Verdict::Pass => {}
                 Verdict::Mark(cause) => events(token, Outcome::Marked(cause)),
                 Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
@@ -414,15 +461,21 @@ impl Bank {
     }
 
     pub(crate) fn next_timer(&self) -> Option<Time> {
-        self.queues.iter().filter_map(|queue| queue.aqm.next_timer()).min()
+        self.awake.iter().filter_map(|index| self.queues[*index as usize].aqm.next_timer()).min()
     }
 
     pub(crate) fn on_timer(&mut self, now: Time, rng: &mut dyn Random) {
-        for index in 0..self.queues.len() {
+        let (mut awake, may_sleep) = (mem::take(&mut self.awake), self.alike && !self.whole_backlog);
+        awake.retain(|index| {
+            let index = *index as usize;
             if self.queues[index].aqm.next_timer().is_some_and(|due| due <= now) {
                 ask!(self, index, |aqm, view| aqm.on_timer(now, view, rng));
             }
-        }
+            let queue = &mut self.queues[index];
+            queue.asleep = may_sleep && index > 0 && queue.line.packets == 0 && queue.aqm.rests();
+            !queue.asleep
+        });
+        self.awake = awake;
     }
 
     /// The run ends: the algorithms report what they keep, as `INDEX.NAME`.

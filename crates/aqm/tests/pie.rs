@@ -453,3 +453,49 @@ fn pie_equals_the_pseudocode_of_the_rfc() {
     assert_eq!(steps, 1_000_000);
     assert!(tally.iter().all(|n| *n > 500), "every case is common: {tally:?}");
 }
+
+/// Wherever the timer may be omitted at an empty queue, PIE continues as if it had not been.
+/// (Mutants: a burst allowance that is left is ignored; the omitted ticks are not skipped.)
+#[test]
+fn a_timer_that_is_omitted_at_an_empty_queue_changes_nothing() {
+    for options in
+        ["", "delay rate", "delay backlog max_burst 0s", "delay head derandomize on", "t_update 7ms"]
+    {
+        let mut draws = Stream::new(1, options);
+        let mut bench = Bench::new(&format!("pie {options}"), slow());
+        let mut rests = 0;
+        for step in 0..20_000 {
+            // Phases with a queue, and long ones without.
+            let bytes = if step / 50 % 3 == 0 { 1000 + (draws.uniform() * 4000.0) as u64 } else { 0 };
+            let queue = bench.queue_bytes(bytes);
+            if bytes == 0 && bench.aqm.rests() {
+                let mut omitted = bench.aqm.clone();
+                let mut ticks = 0;
+                while ticks < 1 + step % 5 {
+                    bench.tick(&queue);
+                    ticks += 1;
+                }
+                omitted.resume(bench.aqm.next_timer().unwrap());
+                assert_eq!(omitted.next_timer(), bench.aqm.next_timer());
+                let probes = |aqm: &dyn sojourn_aqm::Aqm| {
+                    let mut all = Vec::new();
+                    aqm.probe(&mut |name, value| all.push((name, value)));
+                    all
+                };
+                assert_eq!(probes(&*omitted), probes(&*bench.aqm), "{options}");
+                bench.aqm = omitted;
+                rests += 1;
+            } else {
+                bench.tick(&queue);
+            }
+            let now = bench.aqm.next_timer().unwrap();
+            if bytes > 0 {
+                bench.aqm.on_fit(now, &packet(1000), &queue, &mut draws);
+                bench.aqm.on_departure(now, &packet(1000), &queue, &mut draws);
+            } else if step % 50 == 0 {
+                bench.aqm.on_departure(now, &packet(1000), &queue, &mut draws); // the last packet leaves
+            }
+        }
+        assert!(rests > 100, "{options}: {rests}");
+    }
+}

@@ -52,13 +52,11 @@ impl Changes {
     /// The backlog changes from `before` to `after`: a scheduler may enqueue, drop or dequeue several packets
     /// at once.
     pub(super) fn change(&mut self, now: Time, before: Backlog, after: Backlog) {
-        let [before, after] = [before, after].map(|backlog| {
-            let packets = u64::from(backlog.packets);
-            [packets, packets * packets, backlog.bytes].map(|value| product(now, value))
-        });
-        self.packets += before[0] - after[0];
-        self.squared += before[1] - after[1];
-        self.bytes += before[2] - after[2];
+        let [old, new] = [before, after].map(|backlog| i64::from(backlog.packets));
+        let times = |change: i64| i128::from(now.0.cast_signed()) * i128::from(change);
+        self.packets += times(old - new);
+        self.squared += times((old - new) * (old + new));
+        self.bytes += times(before.bytes.cast_signed() - after.bytes.cast_signed());
     }
 
     /// The transmitter becomes busy or idle.
