@@ -6,23 +6,20 @@ interface and cost, ``SECURITY.md`` when code is executed.
 """
 
 from sojourn.algorithms.base import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, drop_both
+from sojourn.algorithms.execution import function_of, within_load
 from sojourn.algorithms.exports import exported
+from sojourn.algorithms.identity import digests, identified_by, names_in
 from sojourn.algorithms.loader import (
     adopt,
     code_of,
     describe,
-    digests,
     find,
-    function_of,
-    identified_by,
     look,
-    names_in,
     remember,
     renew,
     replaced,
     shipped,
     spec_of,
-    within_load,
 )
 from sojourn.algorithms.param import Param
 from sojourn.algorithms.permission import (

@@ -1,7 +1,5 @@
 """Loads algorithms from ``file.py:Class`` and registers them with the core.
 
-Only this module executes a user's code.
-
 A file is executed only if it is permitted (`sojourn.algorithms.permission`), once per version; errors in it
 are reported before a run starts, like a misspelt parameter. Specs of a file that is not permitted are parsed
 with the description in a manifest; without one they remain text. A class without a file (in a notebook) has
@@ -11,16 +9,11 @@ the name ``python:Class`` and can run in this process only.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import importlib
 import inspect
-import json
 import os
-import re
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -29,16 +22,15 @@ from sojourn import _core
 from sojourn.algorithms import shared_state
 from sojourn.algorithms.base import Aqm
 from sojourn.algorithms.description import described, facts, refusal, stand_in
+from sojourn.algorithms.execution import class_of
 from sojourn.algorithms.permission import REMEDY, is_permitted, permit
-from sojourn.algorithms.sources import Code, collect, identity_of, read_source, variables_of
+from sojourn.algorithms.sources import Code, collect, read_source, variables_of
 from sojourn.errors import InputError, from_core
 from sojourn.files.untrusted import reason
 from sojourn.spec.aqm_spec import Spec, canonical, short_path
 from sojourn.warning_codes import coded
 
 HERE = "python"
-#: The form of a metric in a file.
-FUNCTION = "def NAME(record): ..., in a Python file"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
 
 
@@ -81,14 +73,6 @@ class Own:
 _known: dict[str, Own] = {}
 #: Descriptions of classes in manifests: see `remember`.
 _remembered: dict[str, Mapping[str, Any]] = {}
-#: Identities of classes that a manifest states: see `identified_by`.
-_stated: ContextVar[Mapping[str, str]] = ContextVar("stated", default={})  # noqa: B039 - never changed
-_loading = 0
-
-
-def within_load() -> bool:
-    """Return whether a user's file is being executed."""
-    return _loading > 0
 
 
 def find(name: str) -> Own:
@@ -102,7 +86,7 @@ def find(name: str) -> Own:
     known = _known.get(name)
     if known is not None and known.stamp is None:
         return known
-    path = _file_of(name)
+    path = file_of(name)
     permitted = is_permitted(path)
     if known is None and not permitted:
         raise refusal(name, "names Python code", REMEDY)
@@ -136,14 +120,15 @@ def look(name: str) -> Literal["loaded", "described", "named"]:
     if known is not None and known.stamp is None:
         return "loaded"
     if name not in _remembered or not name.startswith(f"{HERE}:"):
-        path = _file_of(name)
+        path = file_of(name)
         if is_permitted(path) or (known is not None and _is_current(known, path)):
             find(name)
             return "loaded"
     return "described" if name in _remembered else "named"
 
 
-def _file_of(name: str) -> str:
+def file_of(name: str) -> str:
+    """Return the file of a class by its name in specs."""
     path, _, cls = name.rpartition(":")
     if not path.endswith(".py") or not cls.isidentifier():
         raise refusal(name, "is not an algorithm", FORM)
@@ -178,6 +163,11 @@ def remember(code: object) -> None:
         _remembered[name] = one
 
 
+def entry(name: str) -> Mapping[str, Any] | None:
+    """Return the entry of a class in a manifest, if one was registered."""
+    return _remembered.get(name)
+
+
 def describe(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return hashes, environment and description of classes, for a manifest."""
     return {name: facts(code_of(name), described(name, _known[name].cls)) for name in names if name in _known}
@@ -186,32 +176,6 @@ def describe(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 def code_of(name: str) -> Code:
     """Return the files and the environment of a class that is loaded."""
     return find(name).code
-
-
-def function_of(name: str) -> tuple[Callable[..., Any], str]:
-    """Return the function called ``FILE.py:NAME``, and the hash of its file.
-
-    Raises
-    ------
-    InputError
-        If the file may not be executed, cannot be loaded, or has no such function.
-    """
-    path, _, wanted = name.rpartition(":")
-    if not is_permitted(path):
-        raise InputError(f"metric {name!r}", "names Python code", REMEDY)
-    try:
-        code = collect(path, read_source(path))
-        module, _ = _execute(path, code)
-    except (OSError, ValueError) as error:
-        raise InputError(path, f"cannot be read: {reason(error)}", FUNCTION) from None
-    except _core.SpecError as error:
-        raise from_core(error) from None
-    function = vars(module).get(wanted)
-    if not callable(function) or isinstance(function, type):
-        there = [key for key, value in vars(module).items() if inspect.isfunction(value)]
-        near = _core.nearest(wanted, there)
-        raise InputError(path, f"has no function {wanted!r}", ", ".join(there) or FUNCTION, near)
-    return function, code.sha256
 
 
 def adopt(name: str, code: Code) -> None:
@@ -224,7 +188,7 @@ def adopt(name: str, code: Code) -> None:
     """
     if changed := code.changed():
         raise InputError(name, f"cannot be run: {', '.join(changed)} changed since the study began")
-    cls, modules = _loaded(name, code)
+    cls, modules = class_of(name, code)
     _register(name, cls, code, None, modules)
 
 
@@ -283,7 +247,7 @@ def renew(names: Iterable[str]) -> list[str]:
 def _take(name: str, source: bytes) -> Own:
     """Load a class from its file, and register it."""
     path, _, _ = name.rpartition(":")
-    cls, modules = _loaded(name, collect(path, source))
+    cls, modules = class_of(name, collect(path, source))
     code = _collected(name, source, cls)
     return _register(name, cls, code, code.stamp, modules)
 
@@ -305,25 +269,6 @@ def _declared(name: str, cls: type[Aqm]) -> tuple[Sequence[str], Sequence[str]]:
     return found[0], found[1]
 
 
-def _loaded(name: str, code: Code) -> tuple[type[Aqm], tuple[types.ModuleType, ...]]:
-    """Execute the file of a class; return the class, and the modules that belong to it."""
-    path, _, wanted = name.rpartition(":")
-    source = next(iter(code.parts.values()))
-    module, local = _execute(source.path or path, code)
-    cls = vars(module).get(wanted)
-    if not isinstance(cls, type):
-        there = [
-            key
-            for key, value in vars(module).items()
-            if isinstance(value, type) and issubclass(value, Aqm) and value is not Aqm
-        ]
-        problem = f"has no class {wanted!r}"
-        raise refusal(path, problem, ", ".join(there) or "a subclass of sojourn.Aqm", wanted, there)
-    if not issubclass(cls, Aqm):
-        raise refusal(name, "is not an algorithm", "a subclass of sojourn.Aqm")
-    return cls, (module, *local)
-
-
 def _register(
     name: str,
     cls: type[Aqm],
@@ -343,48 +288,6 @@ def _register(
         raise refusal(own.name, f"has a description that cannot be read: {error}") from None
     _known[own.name] = own
     return own
-
-
-def _execute(path: str, code: Code) -> tuple[types.ModuleType, list[types.ModuleType]]:
-    """Execute the file as a separate module; return it, and the local modules that it imported.
-
-    ``__name__`` is not ``__main__``. The local modules are imported from their files again, because they may
-    have changed, and another algorithm may have modules of the same names.
-    """
-    global _loading
-    source = code.source
-    module = types.ModuleType(
-        "sojourn_own_" + hashlib.sha256(path.encode() + b"\0" + source).hexdigest()[:12]
-    )
-    module.__file__ = path
-    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - as in sys.path
-    aside = {name: sys.modules.pop(name) for name in code.modules if name in sys.modules}
-    importlib.invalidate_caches()
-    sys.modules[module.__name__] = module
-    sys.path.insert(0, folder)
-    _loading += 1
-    try:
-        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
-    except SyntaxError as error:
-        raise refusal(path, f"cannot be loaded: line {error.lineno}: {error.msg}") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code may raise anything
-        line = _line(error, path)
-        raise refusal(path, f"cannot be loaded: {line}{type(error).__name__}: {error}") from None
-    finally:
-        _loading -= 1
-        sys.path.remove(folder)
-        local = [sys.modules[name] for name in code.modules if name in sys.modules]
-        sys.modules.update(aside)
-    return module, local
-
-
-def _line(error: BaseException, path: str) -> str:
-    found, frame = "", error.__traceback__
-    while frame is not None:
-        if frame.tb_frame.f_code.co_filename == path:
-            found = f"line {frame.tb_lineno}: "
-        frame = frame.tb_next
-    return found
 
 
 def name_of(cls: type[Aqm]) -> str:
@@ -450,66 +353,6 @@ def spec_of(aqm: str | Aqm | type[Aqm]) -> Spec:
         return canonical(str(aqm))
     except _core.SpecError as error:
         raise from_core(error) from None
-
-
-def names_in(plan_json: str) -> list[str]:
-    """Return the names of the classes that a plan uses."""
-    found = {text for text in re.findall(r'"aqm":("(?:[^"\\]|\\.)*")', plan_json) if ":" in text}
-    return sorted({name for text in found for name in _core.classes_in(json.loads(text))})
-
-
-def identity(name: str) -> str:
-    """Return the hash of the files and the environment of a class, without executing it.
-
-    That of a class that is not loaded is the one in a manifest (`remember`), or covers its file only.
-    """
-    if name in (stated := _stated.get()):
-        return stated[name]
-    if look(name) == "loaded":
-        return _known[name].code.identity
-    if name in _remembered:
-        return identity_in(_remembered[name])
-    try:
-        return collect(path := _file_of(name), read_source(path)).identity
-    except (OSError, ValueError, InputError):
-        return ""
-
-
-def identity_in(stated: Mapping[str, Any]) -> str:
-    """Return the identity of a class by its entry in a manifest."""
-    environment = stated.get("environment")
-    known = environment if isinstance(environment, Mapping) else {}
-    return identity_of(str(stated.get("sha256", "")), known)
-
-
-@contextlib.contextmanager
-def identified_by(code: object) -> Iterator[None]:
-    """Identify classes within the block by what a manifest states, not by their files."""
-    found = {}
-    for name, one in code.items() if isinstance(code, Mapping) else ():
-        if isinstance(one, Mapping):
-            found[name] = identity_in(one)
-    outer = _stated.set(found)
-    try:
-        yield
-    finally:
-        _stated.reset(outer)
-
-
-def digests(plan_json: str, identities: Mapping[str, str] | None = None) -> list[str]:
-    """Return a hash of every class that a plan uses, since the result depends on it.
-
-    Parameters
-    ----------
-    plan_json : str
-        The plan.
-    identities : mapping, optional
-        Identities of its classes; those of the loaded classes if None.
-    """
-    return [
-        f"{name} {(identity(name) if identities is None else identities[name])[:16]}"
-        for name in names_in(plan_json)
-    ]
 
 
 def shipped(names: Iterable[str]) -> list[tuple[str, Code]] | None:
