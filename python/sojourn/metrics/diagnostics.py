@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sojourn.record import UNFINISHED, Record
+from sojourn.record import UNFINISHED, UNKNOWN, Record
 from sojourn.stats.batch_means import heavy_tail
 from sojourn.stats.warmup import NOT_SETTLED, SETTLED, QueueParts, Settling, queue_parts, settling
 from sojourn.warning_codes import coded, extended
@@ -340,7 +340,11 @@ def _full_hosts(record: Record) -> str | None:
     dumbbell = record.plan["topology"].get("dumbbell")
     if dumbbell is None:
         return None
-    flows = record.flows
+    flows: dict[int, list[tuple[int, int, int]]] = {}  # without a frame: a sweep diagnoses each of its runs
+    names = ("traffic", "index", "received_packets", "dropped_packets")
+    for number, index, *packets in zip(*(record.column("flows", name) for name in names), strict=True):
+        received, dropped = (0 if count == UNKNOWN else count for count in packets)
+        flows.setdefault(number, []).append((index, received, dropped))
     for side, sends in (("access", True), ("server", False)):
         loads: dict[tuple[int, int], float] = {}
         rates: dict[tuple[int, int], int] = {}
@@ -351,14 +355,16 @@ def _full_hosts(record: Record) -> str | None:
             links = traffic["access"] if side == "access" and traffic["access"] else dumbbell[side]
             owner = number if side == "access" and traffic["access"] else -1
             nodes = links["nodes"] or traffic["count"]
-            own = flows.filter(flows["traffic"] == traffic["name"])
-            packets = own["received_packets"].fill_null(0)
-            if sends != traffic["reverse"]:  # dropped later
-                packets += own["dropped_packets"].fill_null(0)
-            bits = 8 * size / record.seconds * packets.to_numpy()
-            hosts = range(nodes) if kind == "web" else own["index"].to_list()
-            shares = [bits.sum() / nodes] * nodes if kind == "web" else bits.tolist()
-            for host, load in zip(hosts, shares, strict=True):
+            per_packet = 8 * size / record.seconds
+            late = sends != traffic["reverse"]  # packets are dropped later than on this link
+            found = [
+                (host, per_packet * (received + dropped * late))
+                for host, received, dropped in flows.get(number, ())
+            ]
+            if kind == "web":
+                share = sum(load for _, load in found) / max(nodes, 1)
+                found = [(host, share) for host in range(nodes)]
+            for host, load in found:
                 place = (owner if links["nodes"] else number, host % nodes)
                 loads[place] = loads.get(place, 0.0) + load
                 rates[place] = links["rate"]
