@@ -61,7 +61,7 @@ def test_options_reach_the_scenario(cli: Cli, tmp_path: Path) -> None:
         (["--aqm", "cake"], "did you mean fq_codel?"),
         (["--aqm", 'red"'], "is not an algorithm"),
         (["--flows", "0", "--uploads", "0", "--no-web", "--no-call", "--no-game"], "traffic is missing"),
-        (["--variant", "bbr"], "did you mean cubic?"),
+        (["--variant", "bbr2"], "did you mean bbr?"),
     ],
 )
 def test_wrong_options_write_nothing(words: list[str], expected: str, cli: Cli, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from sojourn.worlds.kernel.network import job
 from sojourn.worlds.kernel.world import WORLD, Run, controls, disciplines
 from support import SMALL, until
 
-CONTROLS = ("reno", "cubic", "dctcp")
+CONTROLS = ("reno", "cubic", "dctcp", "bbr", "vegas", "westwood")
 
 
 def scenario(**changes: Any) -> Scenario:

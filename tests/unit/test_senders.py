@@ -24,6 +24,13 @@ def test_each_kind_of_sender_is_in_the_line() -> None:
     paced = senders(linux.with_(tcp={"pacing": True}))
     assert paced is not None
     assert "PRR, paced, initial window" in paced
+    for variant, name in [("bbr", "BBR"), ("vegas", "Vegas"), ("westwood", "Westwood+")]:
+        one = senders(linux.with_(traffic=[{**_data(scenario), "variant": variant}]))
+        assert one is not None
+        assert one.startswith(f"{name}, SACK, RACK-TLP, PRR, initial window")
+        assert senders(scenario.with_(traffic=[{**_data(scenario), "variant": variant}])) == (
+            f"{name}, SACK, RACK-TLP, an ACK per packet, minimum RTO 1 s"
+        )
     both = [{**_data(scenario), "name": name, "variant": name} for name in ("reno", "dctcp")]
     two = senders(scenario.with_(conventions="linux", traffic=both))
     assert two is not None

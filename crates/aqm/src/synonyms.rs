@@ -29,9 +29,9 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("burst", &["max_burst", "cbs"]),
     ("target_delay", &["target"]),
     // Congestion control.
-    ("bbr", &["cubic"]),
-    ("bbr2", &["cubic"]),
-    ("bbr3", &["cubic"]),
+    ("bbr1", &["bbr"]),
+    ("bbr2", &["bbr"]),
+    ("bbr3", &["bbr"]),
     ("prague", &["dctcp"]),
     ("tahoe", &["reno"]),
     // Keys of scenarios.

@@ -5,13 +5,14 @@
 
 use crate::support::{MBIT, MS, SECOND, options, queue, tcp, traffic};
 use proptest::{collection::vec, option, prelude::*, sample::select};
-use sojourn_aqm::{Conventions, Span, Time, registry};
+use sojourn_aqm::{Conventions, Kind, Span, Time, registry};
 use sojourn_sim::{
     Plan,
     plan::{
         Access, Capacity, Draw, Dumbbell, Ecn, ExtraDelay, Impairment, Link, Loss, QueueConfig, Sink,
         Stagger, Tcp, Topology, Trace, Traffic, TrafficKind, Web,
     },
+    tcp::schema,
 };
 
 /// A plan of 1 to 3 s.
@@ -95,10 +96,17 @@ fn any_access() -> impl Strategy<Value = Access> {
     })
 }
 
+/// Every congestion control.
+fn any_variant() -> impl Strategy<Value = &'static str> {
+    let variant = schema::OPTIONS.iter().find(|option| option.param.name == "variant").unwrap();
+    let Kind::Choice(words) = variant.param.kind else { unreachable!("it is one of several words") };
+    select(words.to_vec())
+}
+
 fn any_tcp() -> impl Strategy<Value = Tcp> {
     (
         select(vec!["rfc", "ns2", "ns2-2001", "linux"]),
-        select(vec!["reno", "newreno", "sack", "cubic", "dctcp"]),
+        any_variant(),
         (select(vec!["0s", "0s", "40ms", "100ms"]), any_rule()),
         select(vec!["off", "on"]),
         select(vec!["2", "6", "20", "10000"]),
@@ -124,7 +132,9 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 // HyStart++ needs RACK, which is a rule of its own under the other presets.
                 let needs_rack = rule == "hystart" && preset != "linux";
                 let (rule, word) = if needs_rack { ("loss_detection", "rack") } else { (rule, word) };
-                let overhead = if rule == "pacing" { "0s" } else { overhead };
+                let rule_of_slow_start = (rule, variant) == ("hystart", "bbr");
+                let (rule, word) = if rule_of_slow_start { ("max_rto", "60s") } else { (rule, word) };
+                let overhead = if rule == "pacing" || variant == "bbr" { "0s" } else { overhead };
                 let set = [
                     ("variant", variant),
                     ("delayed_ack", delayed_ack),

@@ -192,6 +192,15 @@ _SENDERS = {
     "sack": ("Reno's windows with loss recovery by selective acknowledgements", "RFC 6675"),
     "cubic": ("CUBIC: the window is a cubic function of the time since the last loss", "RFC 9438"),
     "dctcp": ("DCTCP: the window is reduced in proportion to the share of marked packets", "RFC 8257"),
+    "bbr": (
+        "BBR version 1: window and pacing rate follow the largest delivery rate and the shortest round trip",
+        "Linux 6.1",
+    ),
+    "vegas": (
+        "Vegas: two to four packets of each flow wait in the queue, judged by round trips",
+        "Linux 6.1",
+    ),
+    "westwood": ("Westwood+: Reno, but after a loss the window is bandwidth times round trip", "Linux 6.1"),
 }
 
 

@@ -207,7 +207,12 @@ def _variant(scenario: Scenario, i: int, traffic: Traffic) -> Control:
     base = scenario.plan()["traffic"][i]
     options = {}
     toml = [*_file(scenario, traffic), "variant"]
-    plans = {name: changed(scenario, toml, name).plan()["traffic"][i] for name in names}
+    plans = {}
+    for name in names:
+        try:
+            plans[name] = changed(scenario, toml, name).plan()["traffic"][i]
+        except InputError:  # an option of the scenario, such as HyStart, excludes this one
+            continue
     paths = {tuple(path) for plan in plans.values() for path, _ in difference(base, plan)}
     for name, plan in plans.items():
         options[name] = [[["traffic", i, *path], _at(plan, list(path))] for path in sorted(paths, key=str)]

@@ -7,7 +7,16 @@ from typing import Any, cast
 from sojourn.spec.plan import is_tcp, tcp_options
 from sojourn.spec.schema import ScenarioFields, TcpTraffic
 
-_NAMES = {"reno": "Reno", "newreno": "NewReno", "sack": "Reno with SACK", "cubic": "CUBIC", "dctcp": "DCTCP"}
+_NAMES = {
+    "reno": "Reno",
+    "newreno": "NewReno",
+    "sack": "Reno with SACK",
+    "cubic": "CUBIC",
+    "dctcp": "DCTCP",
+    "bbr": "BBR",
+    "vegas": "Vegas",
+    "westwood": "Westwood+",
+}
 _HYSTART = {"linux": " with HyStart", "rfc9406": " with HyStart++"}
 
 
@@ -30,7 +39,7 @@ def _line(options: dict[str, Any]) -> str:
         "SACK" if options["sack"] else "",
         "RACK-TLP" if options["loss_detection"] == "rack" else "",
         "PRR" if options["recovery"] == "prr" else "",
-        "paced" if options["pacing"] else "",
+        "paced" if options["pacing"] and options["variant"] != "bbr" else "",
         f"initial window {window}" if window else "",
         f"ACKs delayed up to {_time(delay)}" if delay else "an ACK per packet",
         f"minimum RTO {_time(options['min_rto'])}",

@@ -52,7 +52,9 @@ impl Connection {
     /// Connection `index` of its group, which sends `end` packets (`u32::MAX`: no end).
     pub(super) fn new(tcp: &Tcp, demand: &Demand, index: u64, end: u32) -> Connection {
         Connection {
-            sender: Sender::new(&tcp.options, end, |purpose| demand.stream(purpose).indexed(index)),
+            sender: Sender::new(&tcp.options, tcp.payload, end, |purpose| {
+                demand.stream(purpose).indexed(index)
+            }),
             receiver: Receiver::new(&tcp.options),
         }
     }

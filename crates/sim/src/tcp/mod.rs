@@ -5,6 +5,7 @@ mod options;
 mod pacing;
 mod prr;
 mod rack;
+mod rate;
 mod receiver;
 mod rto;
 pub mod schema;

@@ -47,6 +47,12 @@ choice! {
         Cubic = "cubic",
         /// RFC 8257.
         Dctcp = "dctcp",
+        /// BBR version 1, as in Linux 6.1.
+        Bbr = "bbr",
+        /// As in Linux 6.1.
+        Vegas = "vegas",
+        /// Westwood+, as in Linux 6.1.
+        Westwood = "westwood",
     }
 }
 
@@ -140,17 +146,37 @@ choice! {
 impl Variant {
     /// Whether connections use selective acknowledgements by default.
     pub(super) fn uses_sack(self) -> bool {
-        match self {
-            Variant::Reno | Variant::Newreno => false,
-            Variant::Sack | Variant::Cubic | Variant::Dctcp => true,
-        }
+        !matches!(self, Variant::Reno | Variant::Newreno)
+    }
+
+    /// Whether it needs the time of every packet, so `loss_detection rack`.
+    pub(super) fn needs_rack(self) -> bool {
+        matches!(self, Variant::Bbr | Variant::Vegas | Variant::Westwood)
+    }
+
+    /// Whether it has a growth of its own ([`super::congestion`]'s `grow`).
+    #[inline]
+    pub(super) fn grows_itself(self) -> bool {
+        self == Variant::Vegas
+    }
+
+    /// Whether it sets the window itself, for every ACK. Then packets are sampled for the delivery rate, and
+    /// losses and marks reduce nothing.
+    #[inline]
+    pub(super) fn sets_window(self) -> bool {
+        self == Variant::Bbr
+    }
+
+    /// Whether it sets a pacing rate.
+    pub(super) fn paces(self) -> bool {
+        self == Variant::Bbr
     }
 
     /// The codepoint of ECN-capable packets by default.
     pub(super) fn ect(self) -> Ect {
         match self {
-            Variant::Reno | Variant::Newreno | Variant::Sack | Variant::Cubic => Ect::Ect0,
             Variant::Dctcp => Ect::Ect1,
+            _ => Ect::Ect0,
         }
     }
 }
@@ -242,7 +268,7 @@ impl TcpOptions {
         match self.variant {
             _ if self.sack => Repair::Sack,
             Variant::Reno => Repair::OneHole,
-            Variant::Newreno | Variant::Sack | Variant::Cubic | Variant::Dctcp => Repair::Partial,
+            _ => Repair::Partial,
         }
     }
 

@@ -91,6 +91,11 @@ impl Pacer {
         }
     }
 
+    /// When the next packet may leave.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
     /// When the simulator must set a timer, returned once.
     pub(crate) fn take_timer(&mut self) -> Option<Time> {
         std::mem::take(&mut self.is_new).then_some(self.timer).flatten()

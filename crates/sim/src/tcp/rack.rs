@@ -86,6 +86,8 @@ pub(crate) struct Rack {
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
+    /// How often packets were marked lost.
+    lost: u32,
     /// The delivered packet that was sent last: RACK.xmit_ts and RACK.end_seq.
     latest_delivered: Option<(Time, u32)>,
     /// RACK.rtt
@@ -105,6 +107,8 @@ pub(crate) struct Delivery {
     /// When the last of the delivered packets was sent, if it gives a sample: the RTT without the time that
     /// the receiver may have delayed the ACK (Linux: ca_rtt_us).
     pub(crate) latest: Option<Time>,
+    /// Of the delivered packets, if there are some, the one sent last: when, and which.
+    pub(crate) newest: (Time, u32),
 }
 
 /// What RACK_detect_loss found.
@@ -152,7 +156,12 @@ impl Rack {
             self.latest_delivered = Some((last, next - 1));
             self.rtt = now - last;
         }
-        let delivery = Delivery { packets: next - una, sample: Some(first), latest: Some(last) };
+        let delivery = Delivery {
+            packets: next - una,
+            sample: Some(first),
+            latest: Some(last),
+            newest: (last, next - 1),
+        };
         self.take_min_rtt(&delivery, now);
         delivery
     }
@@ -230,6 +239,7 @@ impl Rack {
     /// Section 6.2, step 2: update RACK.rtt and the latest delivered packet.
     fn deliver(&mut self, sequence: u32, packet: SentPacket, now: Time, delivery: &mut Delivery) {
         delivery.packets += 1;
+        delivery.newest = delivery.newest.max((packet.sent, sequence));
         let rtt = now - packet.sent;
         if packet.flags & EVER_RETRANSMITTED != 0 && self.min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
             return; // too early for the retransmission: the ACK is for the original
@@ -331,6 +341,7 @@ impl Rack {
     fn mark_lost(&mut self, sequence: u32) {
         let flags = &mut self.packets.get_mut(sequence).flags;
         self.lost_out += u32::from(*flags & LOST == 0);
+        self.lost += u32::from(*flags & (LOST | RETRANSMITTED) != LOST);
         self.retrans_out -= u32::from(*flags & RETRANSMITTED != 0);
         *flags = *flags & !RETRANSMITTED | LOST;
         self.retransmit_hint = self.retransmit_hint.min(sequence);
@@ -363,6 +374,16 @@ impl Rack {
         let lost = (from..self.packets.nxt).find(|sequence| is_waiting(self.packets.get(*sequence).flags));
         self.retransmit_hint = lost.unwrap_or(u32::MAX);
         lost
+    }
+
+    /// How often packets were marked lost, in all.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Whether a lost packet is not retransmitted yet.
+    pub(crate) fn awaits_retransmission(&self) -> bool {
+        self.lost_out > self.retrans_out
     }
 
     pub(crate) fn min_rtt(&self) -> Option<Span> {
@@ -437,6 +458,7 @@ mod tests {
                     delivery.sample = delivery.sample.or(Some(sent));
                     delivery.latest = Some(sent);
                 }
+                delivery.newest = delivery.newest.max((sent, sequence));
                 let is_spurious = is_again && self.min_rtt.is_some_and(|min_rtt| now - sent < min_rtt);
                 if !is_spurious && self.latest.is_none_or(|latest| (sent, sequence) > latest) {
                     (self.latest, self.rtt) = (Some((sent, sequence)), now - sent);

@@ -83,7 +83,7 @@ pub static OPTIONS: [TcpParam; 31] = [
         "newreno",
         None,
         "congestion control and, for the first three, loss recovery; the others use that of sack",
-        "RFC 5681, 6582, 6675, 9438, 8257",
+        "RFC 5681, 6582, 6675, 9438, 8257; Linux",
     )
     .linux("cubic"),
     option(
@@ -119,7 +119,8 @@ pub static OPTIONS: [TcpParam; 31] = [
         Kind::Choice(LossDetection::WORDS),
         "dupack",
         None,
-        "three duplicate ACKs, or RACK-TLP: a packet sent later was delivered, and a probe for a lost tail",
+        "three duplicate ACKs, or RACK-TLP: a packet sent later was delivered, and a probe for a lost tail; bbr \
+         needs rack",
         "RFC 5681, 6675; 8985",
     )
     .linux("rack"),
@@ -143,11 +144,11 @@ pub static OPTIONS: [TcpParam; 31] = [
     .linux("on"),
     option(
         "pacing",
-        Kind::Flag,
-        "off",
+        Kind::Choice(&["auto", "on", "off"]),
+        "auto",
         None,
         "packets leave at two windows per round trip in slow start and 1.2 afterwards, not in bursts; excludes \
-         overhead",
+         overhead; auto: on for bbr, which sets the rate itself, else off",
         "Linux without the discipline fq: off unless the congestion control paces",
     ),
     option(
@@ -427,7 +428,22 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         _ => Ok(""),
     };
     let variant = Variant::named(word("variant")?);
-    let loss_detection = LossDetection::named(word("loss_detection")?);
+    let is_set = |name: &str| set.iter().any(|(n, _)| n == name);
+    let loss_detection = match LossDetection::named(word("loss_detection")?) {
+        LossDetection::Dupack if variant.needs_rack() && is_set("loss_detection") => {
+            let problem = "= dupack, but this congestion control needs the time of every packet";
+            return Err(wrong("loss_detection", problem, "rack"));
+        }
+        LossDetection::Dupack if variant.needs_rack() => LossDetection::Rack,
+        other => other,
+    };
+    let pacing = match word("pacing")? {
+        "off" if variant.paces() => {
+            return Err(wrong("pacing", "= off, but this congestion control sets the rate", "auto or on"));
+        }
+        "auto" => variant.paces(),
+        word => word == "on",
+    };
     let recovery = Recovery::named(word("recovery")?);
     let needs_sack =
         variant == Variant::Sack || loss_detection == LossDetection::Rack || recovery == Recovery::Prr;
@@ -453,6 +469,13 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
                 "auto, off or rfc9406",
             ));
         }
+        "rfc9406" if variant.paces() => {
+            return Err(wrong(
+                "hystart",
+                "= rfc9406, but this congestion control has no slow start",
+                "auto or off",
+            ));
+        }
         "rfc9406" => HyStartForm::Rfc9406,
         _ => HyStartForm::Off,
     };
@@ -473,7 +496,7 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         loss_detection,
         recovery,
         byte_counting: flag("byte_counting")?,
-        pacing: flag("pacing")?,
+        pacing,
         ect,
         ecn: flag("ecn")?,
         syn: flag("syn")?,

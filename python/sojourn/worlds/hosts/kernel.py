@@ -14,6 +14,9 @@ VARIANTS = {
     "sack": ("reno", True),
     "cubic": ("cubic", True),
     "dctcp": ("dctcp", True),
+    "bbr": ("bbr", True),
+    "vegas": ("vegas", True),
+    "westwood": ("westwood", True),
 }
 #: TCP options that can be set; the kernel decides all others.
 OPTIONS = ("variant", "ecn", "initial_window", "min_rto")

@@ -4,7 +4,9 @@
 //! The curve is evaluated at most once per tick, and while the window is unchanged only every 1/32 s. It
 //! yields `cnt`, the packets to be acknowledged before the window grows by one.
 
-use super::{AckEvent, CongestionControl, CongestionEvent, hystart::HyStart, reno::WindowCounter};
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, TimeoutEvent, hystart::HyStart, reno::WindowCounter,
+};
 use crate::tcp::options::{HyStartForm, TcpOptions};
 use sojourn_aqm::{Span, Time};
 
@@ -168,9 +170,9 @@ impl CongestionControl for CubicLinux {
     }
 
     /// `cubictcp_state`: all is forgotten, and HyStart acts again.
-    fn on_timeout(&mut self, nxt: u32, now: Time) {
+    fn on_timeout(&mut self, timeout: &TimeoutEvent) {
         let CubicLinux { tick, last_sent, is_paced, .. } = *self;
-        let hystart = self.hystart.is_some().then(|| HyStart::beginning(nxt, now, is_paced));
+        let hystart = self.hystart.is_some().then(|| HyStart::beginning(timeout.nxt, timeout.now, is_paced));
         *self = CubicLinux { hystart, last_sent, is_paced, ..CubicLinux::with_tick(tick) };
     }
 
@@ -259,7 +261,7 @@ mod tests {
         cubic.on_send(at(1100), false);
         cubic.on_send(at(2100), true);
         assert_eq!(cubic.epoch_start, Some(2000));
-        cubic.on_timeout(7, at(3000));
+        cubic.on_timeout(&TimeoutEvent { nxt: 7, now: at(3000), ..TimeoutEvent::default() });
         assert_eq!((cubic.epoch_start, cubic.w_max, cubic.min_rtt), (None, 0, None));
     }
 

@@ -5,21 +5,47 @@
 //! and may have fractions. Slow start is the same for all: one packet per ACK (RFC 5681, section 3.1), or
 //! with `byte_counting` one per packet acknowledged (RFC 3465, without its limit L); HyStart ends it earlier.
 
+mod bbr;
+#[cfg(test)]
+mod conformance;
 mod cubic;
 mod cubic_linux;
 mod dctcp;
 mod hystart;
 mod reno;
+mod vegas;
+mod westwood;
 
 pub(crate) use reno::half;
 
-use super::options::{CubicForm, HyStartForm, TcpOptions, Variant};
+use super::{
+    options::{CubicForm, HyStartForm, TcpOptions, Variant},
+    rate::RateSample,
+};
+use bbr::Bbr;
 use cubic::Cubic;
 use cubic_linux::CubicLinux;
 use dctcp::Dctcp;
 use hystart::HyStartPlusPlus;
 use reno::{ByteCounting, Reno};
-use sojourn_aqm::{Span, Time};
+use sojourn_aqm::{Span, Stream, Time};
+use vegas::Vegas;
+use westwood::Westwood;
+
+/// An ACK of new data that may increase the window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GrowEvent {
+    pub(crate) now: Time,
+    pub(crate) cwnd: f64,
+    pub(crate) ssthresh: f64,
+    /// Packets acknowledged.
+    pub(crate) packets: f64,
+    /// The first unacknowledged packet, and the next packet to send.
+    pub(crate) una: u32,
+    pub(crate) nxt: u32,
+    /// The window limits the sender.
+    pub(crate) is_limited: bool,
+}
 
 /// Why the window is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +58,85 @@ pub(crate) enum CongestionEvent {
     Timeout,
 }
 
+/// Linux's `tcp_ca_state`, in the order of severity; Disorder is not distinguished from Open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    #[default]
+    Open,
+    /// The window is being reduced for a mark.
+    Cwr,
+    /// The window is being reduced for a loss, and lost packets are retransmitted.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// The connection is established.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OpenEvent {
+    pub(crate) now: Time,
+    pub(crate) cwnd: u32,
+    /// 0: no round trip was measured.
+    pub(crate) srtt_us: u64,
+    pub(crate) min_rtt_us: Option<u64>,
+    /// Packets delivered, the SYN included.
+    pub(crate) delivered: u32,
+}
+
+/// What an ACK reports to an algorithm that sets the window itself, after the detection of losses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ModelEvent {
+    pub(crate) now: Time,
+    pub(crate) rate: RateSample,
+    /// Packets delivered and lost in all, and when the last one was delivered.
+    pub(crate) delivered: u32,
+    pub(crate) lost: u32,
+    pub(crate) delivered_at: Time,
+    /// Packets in flight before this ACK and after it.
+    pub(crate) prior_in_flight: u32,
+    pub(crate) in_flight: u32,
+    pub(crate) phase: Phase,
+    pub(crate) cwnd: u32,
+    pub(crate) srtt_us: u64,
+    /// When pacing allows the next packet.
+    pub(crate) next_send: Time,
+}
+
+/// What such an algorithm decides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Decision {
+    pub(crate) cwnd: f64,
+    /// The packets in flight are few on purpose: their rate samples do not show the rate of the path.
+    pub(crate) is_limited: bool,
+}
+
+/// An application that had no more data sends again, with nothing in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RestartEvent {
+    pub(crate) now: Time,
+    pub(crate) cwnd: u32,
+    pub(crate) srtt_us: u64,
+}
+
+/// The retransmission timer expired.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TimeoutEvent {
+    pub(crate) now: Time,
+    /// The next packet to send.
+    pub(crate) nxt: u32,
+    /// As in [`ModelEvent`]; 0 without rate samples.
+    pub(crate) delivered: u32,
+    pub(crate) lost: u32,
+    pub(crate) delivered_at: Time,
+}
+
 /// What an ACK reports, before the window changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckEvent {
     /// Packets that it delivers.
     pub(crate) packets: u32,
+    /// It has SACK blocks.
+    pub(crate) has_sack: bool,
     /// It echoes a mark.
     pub(crate) ece: bool,
     /// The first unacknowledged packet after it.
@@ -51,7 +151,8 @@ pub(crate) struct AckEvent {
     pub(crate) is_slow_start: bool,
 }
 
-/// The hooks of a congestion control algorithm.
+/// The hooks of a congestion control algorithm: what it may react to, and what it decides.
+/// `docs/own-sender.md` has an example, and lists the places that name an algorithm.
 trait CongestionControl {
     /// The window after an ACK in congestion avoidance. `packets`: those acknowledged, less what slow start
     /// used; `srtt_ns`: smoothed round-trip time, 0 if there is no sample yet.
@@ -66,6 +167,20 @@ trait CongestionControl {
         window / 2.0
     }
 
+    /// The window and ssthresh after an ACK of new data outside of reductions, slow start included; `None`:
+    /// slow start and [`CongestionControl::cong_avoid`], if the window limits the sender.
+    fn grow(&mut self, _growth: &GrowEvent) -> Option<(f64, f64)> {
+        None
+    }
+
+    /// Linux's state changes (with `loss_detection rack`); `nxt` is the next packet to send.
+    fn on_phase(&mut self, _phase: Phase, _nxt: u32) {}
+
+    /// A reduction ends, with the window at ssthresh: another value for both.
+    fn on_recovered(&mut self) -> Option<f64> {
+        None
+    }
+
     /// Called for every ACK, before the window grows or is reduced. Returns whether slow start ends: then
     /// ssthresh becomes the window.
     fn on_ack(&mut self, _ack: &AckEvent) -> bool {
@@ -76,7 +191,27 @@ trait CongestionControl {
     fn on_send(&mut self, _now: Time, _nothing_in_flight: bool) {}
 
     /// The retransmission timer expired, after [`CongestionControl::ssthresh`] if the window is reduced.
-    fn on_timeout(&mut self, _nxt: u32, _now: Time) {}
+    fn on_timeout(&mut self, _timeout: &TimeoutEvent) {}
+
+    /// The connection is established, with its initial window.
+    fn on_open(&mut self, _open: &OpenEvent) {}
+
+    /// The window after an ACK, if the algorithm sets it itself ([`Variant::sets_window`]).
+    fn on_model(&mut self, event: &ModelEvent) -> Decision {
+        Decision { cwnd: f64::from(event.cwnd), is_limited: false }
+    }
+
+    /// The window when an application that had no more data sends again, if
+    /// [`Variant::sets_window`].
+    fn on_restart(&mut self, restart: &RestartEvent) -> f64 {
+        f64::from(restart.cwnd)
+    }
+
+    /// The time between two packets, if the algorithm sets the pacing rate; otherwise it follows the window
+    /// ([`super::pacing::interval`]).
+    fn pacing_interval(&self) -> Option<Span> {
+        None
+    }
 
     /// Called instead of growth when the congestion window does not limit the sender.
     fn on_app_limited(&mut self) {}
@@ -89,6 +224,9 @@ enum Algorithm {
     Cubic(Cubic),
     CubicLinux(CubicLinux),
     Dctcp(Dctcp),
+    Bbr(Box<Bbr>),
+    Vegas(Vegas),
+    Westwood(Box<Westwood>),
 }
 
 /// Call a hook of the algorithm in use.
@@ -100,6 +238,9 @@ macro_rules! dispatch {
             Algorithm::Cubic($algorithm) => $call,
             Algorithm::CubicLinux($algorithm) => $call,
             Algorithm::Dctcp($algorithm) => $call,
+            Algorithm::Bbr($algorithm) => $call,
+            Algorithm::Vegas($algorithm) => $call,
+            Algorithm::Westwood($algorithm) => $call,
         }
     };
 }
@@ -111,8 +252,11 @@ pub(crate) fn reno(cwnd: f64, ssthresh: f64) -> f64 {
 }
 
 impl Algorithm {
-    fn new(o: &TcpOptions) -> Algorithm {
+    fn new(o: &TcpOptions, payload: u32, draw: impl Fn(&str) -> Stream) -> Algorithm {
         match o.variant {
+            Variant::Bbr => Algorithm::Bbr(Box::new(Bbr::new(o, payload, draw("bbr")))),
+            Variant::Vegas => Algorithm::Vegas(Vegas::default()),
+            Variant::Westwood => Algorithm::Westwood(Box::new(Westwood::new(o, payload))),
             Variant::Cubic => match o.cubic {
                 CubicForm::Rfc9438 => Algorithm::Cubic(Cubic::default()),
                 CubicForm::Linux => Algorithm::CubicLinux(CubicLinux::new(o)),
@@ -134,9 +278,10 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    pub(crate) fn new(o: &TcpOptions) -> Control {
+    /// `payload`: bytes of a full packet; `draw` returns the random numbers for a purpose.
+    pub(crate) fn new(o: &TcpOptions, payload: u32, draw: impl Fn(&str) -> Stream) -> Control {
         let hystart = (o.hystart == HyStartForm::Rfc9406).then(|| HyStartPlusPlus::new(o.pacing));
-        Control { algorithm: Algorithm::new(o), hystart }
+        Control { algorithm: Algorithm::new(o, payload, draw), hystart }
     }
 
     /// Whether [`reno`] and [`half`] are the whole algorithm.
@@ -164,6 +309,21 @@ impl Control {
         dispatch!(&mut self.algorithm, algorithm => algorithm.cong_avoid(cwnd, packets, now, srtt_ns))
     }
 
+    /// See [`CongestionControl::grow`].
+    pub(crate) fn grow_itself(&mut self, growth: &GrowEvent) -> Option<(f64, f64)> {
+        dispatch!(&mut self.algorithm, algorithm => algorithm.grow(growth))
+    }
+
+    /// See [`CongestionControl::on_phase`].
+    pub(crate) fn on_phase(&mut self, phase: Phase, nxt: u32) {
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_phase(phase, nxt));
+    }
+
+    /// See [`CongestionControl::on_recovered`].
+    pub(crate) fn on_recovered(&mut self) -> Option<f64> {
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_recovered())
+    }
+
     /// See [`CongestionControl::ssthresh`].
     pub(crate) fn ssthresh(&mut self, event: CongestionEvent, cwnd: f64, base: f64) -> f64 {
         if let Some(hystart) = &mut self.hystart {
@@ -189,11 +349,31 @@ impl Control {
     }
 
     /// See [`CongestionControl::on_timeout`].
-    pub(crate) fn on_timeout(&mut self, nxt: u32, now: Time) {
+    pub(crate) fn on_timeout(&mut self, timeout: &TimeoutEvent) {
         if let Some(hystart) = &mut self.hystart {
             hystart.end();
         }
-        dispatch!(&mut self.algorithm, algorithm => algorithm.on_timeout(nxt, now));
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_timeout(timeout));
+    }
+
+    /// See [`CongestionControl::on_open`].
+    pub(crate) fn on_open(&mut self, open: &OpenEvent) {
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_open(open));
+    }
+
+    /// See [`CongestionControl::on_model`].
+    pub(crate) fn on_model(&mut self, event: &ModelEvent) -> Decision {
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_model(event))
+    }
+
+    /// See [`CongestionControl::on_restart`].
+    pub(crate) fn on_restart(&mut self, restart: &RestartEvent) -> f64 {
+        dispatch!(&mut self.algorithm, algorithm => algorithm.on_restart(restart))
+    }
+
+    /// See [`CongestionControl::pacing_interval`].
+    pub(crate) fn pacing_interval(&self) -> Option<Span> {
+        dispatch!(&self.algorithm, algorithm => algorithm.pacing_interval())
     }
 
     /// See [`CongestionControl::on_app_limited`].

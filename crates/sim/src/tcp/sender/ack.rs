@@ -6,7 +6,7 @@
 
 use super::{Ack, AckView, ColdStatePool, CongestionEvent, Flags, Segment, Sender};
 use crate::tcp::{
-    congestion::{self, AckEvent},
+    congestion::{self, AckEvent, GrowEvent},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
 };
 use sojourn_aqm::{Span, Time};
@@ -189,10 +189,7 @@ impl Sender {
             if o.syn && self.una == 0 {
                 self.recovery_state().flags.insert(Flags::LOST_SYN);
             }
-            let nxt = self.nxt;
-            if let Some(extensions) = self.try_extensions_mut() {
-                extensions.control.on_timeout(nxt, now);
-            }
+            self.report_timeout(self.nxt, now);
             self.rto.cancel_timing();
             self.rto.back_off(o);
         }
@@ -249,7 +246,7 @@ impl Sender {
             } else if was_syn {
                 self.cwnd = f64::from(initial_window);
             } else if grows && !ack.ece {
-                self.grow(o, acked, now);
+                self.grow(o, acked, true, now);
             }
             self.restart_timer(o, now);
         }
@@ -263,24 +260,42 @@ impl Sender {
     pub(super) fn report_ack(&mut self, packets: u32, ack: &Ack, rtt: Option<Span>, now: Time) {
         let Sender { nxt, cwnd, ssthresh, .. } = *self;
         let is_slow_start = cwnd < ssthresh;
-        let event = AckEvent { packets, ece: ack.ece, una: ack.next, nxt, now, rtt, cwnd, is_slow_start };
+        let has_sack = ack.sack[0].1 > 0;
+        let event =
+            AckEvent { packets, has_sack, ece: ack.ece, una: ack.next, nxt, now, rtt, cwnd, is_slow_start };
         if self.extensions().control.on_ack(&event) {
             self.ssthresh = cwnd;
         }
     }
 
-    /// Increase the window for an ACK of `packets` of new data.
+    /// Increase the window for an ACK of `packets` of new data. `is_limited`: the window limits the sender.
     #[inline]
-    pub(super) fn grow(&mut self, o: &TcpOptions, packets: u32, now: Time) {
+    pub(super) fn grow(&mut self, o: &TcpOptions, packets: u32, is_limited: bool, now: Time) {
         let Some(extensions) = self.cold.as_mut().and_then(|cold| cold.extensions.as_mut()) else {
             self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
             return;
         };
+        if o.variant.grows_itself() {
+            return self.grow_itself(packets, is_limited, now);
+        }
+        if !is_limited {
+            return;
+        }
         if self.cwnd >= f64::from(o.receiver_window) && !extensions.control.is_reno() {
             return extensions.control.on_app_limited(); // the receiver's window is the limit
         }
         let packets = if o.byte_counting { packets } else { 1 };
         let srtt_ns = self.rto.srtt_ns(o);
         self.cwnd = extensions.control.grow(self.cwnd, self.ssthresh, packets, now, srtt_ns);
+    }
+
+    #[inline(never)]
+    fn grow_itself(&mut self, packets: u32, is_limited: bool, now: Time) {
+        let Sender { cwnd, ssthresh, una, nxt, .. } = *self;
+        let packets = f64::from(packets);
+        let growth = GrowEvent { now, cwnd, ssthresh, packets, una, nxt, is_limited };
+        if let Some(windows) = self.extensions().control.grow_itself(&growth) {
+            (self.cwnd, self.ssthresh) = windows;
+        }
     }
 }

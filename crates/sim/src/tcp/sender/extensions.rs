@@ -7,6 +7,7 @@ use crate::tcp::{
     options::{LossDetection, Recovery, TcpOptions},
     pacing::{self, Pacer},
     prr::Prr,
+    rate::RateSampler,
 };
 use sojourn_aqm::{Random, Span, Stream, Time};
 
@@ -21,6 +22,8 @@ pub(super) struct Extensions {
     pub(super) delivered: u32,
     /// `pacing on`
     pub(super) pacer: Option<Pacer>,
+    /// For a congestion control that sets the window itself.
+    pub(super) sampler: Option<RateSampler>,
     jitter: SendJitter,
 }
 
@@ -38,8 +41,8 @@ struct SendJitter {
 
 impl Extensions {
     /// `None` if the options need none of them.
-    pub(super) fn new(o: &TcpOptions, draw: impl Fn(&str) -> Stream) -> Option<Extensions> {
-        let control = Control::new(o);
+    pub(super) fn new(o: &TcpOptions, payload: u32, draw: impl Fn(&str) -> Stream) -> Option<Extensions> {
+        let control = Control::new(o, payload, &draw);
         let uses_rack = o.loss_detection == LossDetection::Rack;
         let is_needed = !control.is_reno()
             || uses_rack
@@ -47,6 +50,7 @@ impl Extensions {
             || o.overhead > Span::ZERO
             || o.pacing;
         is_needed.then(|| Extensions {
+            sampler: o.variant.sets_window().then(RateSampler::default),
             control,
             rack_tlp: uses_rack.then(RackTlp::default),
             prr: Prr::default(),
@@ -84,9 +88,11 @@ impl Sender {
             return;
         }
         let (outstanding, srtt_ns) = (self.snd_max() - self.una, self.rto.srtt_ns(o));
-        let interval = pacing::interval(self.cwnd, self.ssthresh, outstanding, srtt_ns);
-        if let Some(pacer) = &mut self.extensions().pacer {
-            pacer.set_interval(interval);
+        let (cwnd, ssthresh) = (self.cwnd, self.ssthresh);
+        let Extensions { control, pacer, .. } = self.extensions();
+        if let Some(pacer) = pacer {
+            let by_window = || pacing::interval(cwnd, ssthresh, outstanding, srtt_ns);
+            pacer.set_interval(control.pacing_interval().unwrap_or_else(by_window));
         }
     }
 

@@ -4,6 +4,7 @@
 //! - `recovery`: duplicate ACKs, fast retransmit and fast recovery
 //! - `cwnd`: reductions of the congestion window
 //! - `transmit`: what may be sent
+//! - `model`: the congestion controls that set the window themselves, and their rate samples
 //! - `rack_tlp`: loss detection and recovery with RACK-TLP, which replaces most of the above
 //! - `state`: state that a sender has only outside of the open state
 //! - `extensions`: state that only some options need
@@ -16,6 +17,7 @@
 mod ack;
 mod cwnd;
 mod extensions;
+mod model;
 mod rack_tlp;
 mod recovery;
 mod state;
@@ -102,10 +104,11 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// A sender of `end` packets (`u32::MAX`: no end). `draw` returns the random numbers for a purpose.
-    pub(crate) fn new(o: &TcpOptions, end: u32, draw: impl Fn(&str) -> Stream) -> Sender {
+    /// A sender of `end` packets (`u32::MAX`: no end) with `payload` bytes each. `draw` returns the random
+    /// numbers for a purpose.
+    pub(crate) fn new(o: &TcpOptions, payload: u32, end: u32, draw: impl Fn(&str) -> Stream) -> Sender {
         let rto = Rto::new(o, || draw("clock").uniform());
-        let extensions = Extensions::new(o, draw).map(Box::new);
+        let extensions = Extensions::new(o, payload, draw).map(Box::new);
         Sender {
             cwnd: 1.0,
             ssthresh: f64::from(o.receiver_window),
@@ -141,6 +144,7 @@ impl Sender {
     /// The application writes `packets` more.
     pub(crate) fn write(&mut self, packets: u32) {
         if self.is(Flags::APP_OPEN) {
+            self.note_app_limit();
             self.end = self.end.saturating_add(packets);
         }
     }
@@ -190,6 +194,7 @@ impl Sender {
     pub(crate) fn start(&mut self, o: &TcpOptions, initial_window: u32, now: Time, out: &mut Vec<Segment>) {
         if !o.syn {
             self.cwnd = f64::from(initial_window);
+            self.open_control(o, now);
         }
         self.send_allowed(o, 0, now, out);
     }

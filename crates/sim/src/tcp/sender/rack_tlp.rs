@@ -5,10 +5,11 @@
 //! One timer has three uses, as Linux's `icsk_pending`: the retransmission timeout, the tail loss probe
 //! (section 7) and the reordering timer (section 6.2, step 5).
 
-use super::{Ack, CongestionEvent, Flags, Segment, Sender};
+use super::{Ack, CongestionEvent, Extensions, Flags, Segment, Sender, model::AckedFlight};
 use crate::{
     packet::Sack,
     tcp::{
+        congestion::Phase,
         options::{Recovery, TcpOptions, Timer},
         rack::{Detected, Rack},
     },
@@ -19,19 +20,6 @@ use sojourn_aqm::{Span, Time};
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
 /// Ticks that Linux adds to the probe and reordering timers (TCP_TIMEOUT_MIN).
 const TIMEOUT_MIN_TICKS: u64 = 2;
-
-/// Linux's `tcp_ca_state`; Disorder is not distinguished from Open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum CaState {
-    #[default]
-    Open,
-    /// The window is being reduced for a mark.
-    Cwr,
-    /// The window is being reduced for a loss, and lost packets are retransmitted.
-    Recovery,
-    /// After a retransmission timeout.
-    Loss,
-}
 
 /// What the timer is set for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +43,7 @@ struct LossProbe {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RackTlp {
     pub(super) rack: Rack,
-    pub(super) ca_state: CaState,
+    pub(super) ca_state: Phase,
     /// snd_max when the state was entered; its acknowledgement ends the state.
     high_seq: u32,
     pending: Pending,
@@ -72,7 +60,7 @@ impl RackTlp {
 
     /// Linux: tcp_in_cwnd_reduction.
     fn in_cwnd_reduction(&self) -> bool {
-        matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
+        matches!(self.ca_state, Phase::Cwr | Phase::Recovery)
     }
 }
 
@@ -97,7 +85,7 @@ impl Sender {
         let Sender { una, nxt, end, .. } = *self;
         let extensions = self.cold.as_deref_mut()?.extensions.as_deref_mut()?;
         let rack_tlp = extensions.rack_tlp.as_mut()?;
-        let is_open = rack_tlp.ca_state == CaState::Open
+        let is_open = rack_tlp.ca_state == Phase::Open
             && rack_tlp.probe.is_none()
             && !rack_tlp.head_retransmitted
             && rack_tlp.rack.is_clean()
@@ -113,9 +101,8 @@ impl Sender {
         }
         let ack = Ack { next, ece: false, sack: Sack::default() };
         self.report_ack(delivery.packets, &ack, delivery.latest.map(|sent| now - sent), now);
-        if self.is_cwnd_limited(nxt - una) {
-            self.grow(o, delivery.packets, now);
-        }
+        let is_limited = self.is_cwnd_limited(o, nxt - una);
+        self.grow(o, delivery.packets, is_limited, now);
         let window = (self.cwnd as u32).min(o.receiver_window);
         let limit = next.saturating_add(window).min(end).max(nxt);
         if limit > nxt {
@@ -145,6 +132,7 @@ impl Sender {
         let advances = ack.next > self.una;
         let was_syn = advances && o.syn && self.una == 0;
         let prior_in_flight = self.rack_tlp().rack.pipe();
+        let prior_lost = self.rack_tlp().rack.lost();
         let delivery = self.rack_tlp().rack.on_ack(ack.next, &ack.sack, now);
         self.una = ack.next;
         if let Some(sent) = delivery.sample {
@@ -155,7 +143,7 @@ impl Sender {
             self.report_ack(delivery.packets, &ack, rtt, now);
         }
         self.process_probe_ack(o, now);
-        self.try_to_open();
+        self.try_to_open(o);
         let losses = self.detect_losses(o, now, ack.ece);
         let is_safe_ack = advances && losses != LossCheck::Lost;
         if was_syn && self.is(Flags::LOST_SYN) {
@@ -163,10 +151,18 @@ impl Sender {
             self.rto.after_lost_syn(o);
         } else if was_syn {
             self.cwnd = f64::from(initial_window);
+        } else if o.variant.sets_window() {
+            // below
         } else if self.rack_tlp().in_cwnd_reduction() {
             self.reduce_cwnd(o, delivery.packets, is_safe_ack);
-        } else if advances && !ack.ece && self.is_cwnd_limited(prior_in_flight) {
-            self.grow(o, delivery.packets, now);
+        } else if advances && !ack.ece {
+            let is_limited = self.is_cwnd_limited(o, prior_in_flight);
+            self.grow(o, delivery.packets, is_limited, now);
+        }
+        if o.variant.sets_window() {
+            self.apply_model(o, &AckedFlight { delivery, prior_in_flight, prior_lost }, was_syn, now);
+        } else if was_syn {
+            self.open_control(o, now);
         }
         if self.is_done() {
             self.deadline = Time::NEVER;
@@ -183,7 +179,7 @@ impl Sender {
         match self.rack_tlp().pending {
             Pending::ReoTimeout => {
                 let losses = self.detect_losses(o, now, false);
-                if self.rack_tlp().in_cwnd_reduction() {
+                if self.rack_tlp().in_cwnd_reduction() && !o.variant.sets_window() {
                     self.reduce_cwnd(o, 1, false);
                 }
                 self.send_rack(o, now, out);
@@ -205,17 +201,18 @@ impl Sender {
         let rack_tlp = self.rack_tlp();
         // The window is reduced once per window of data, and not again for repeated timeouts.
         let reduces = match rack_tlp.ca_state {
-            CaState::Open => true,
-            CaState::Loss => is_first || rack_tlp.high_seq <= una,
-            CaState::Cwr | CaState::Recovery => rack_tlp.high_seq <= una,
+            Phase::Open => true,
+            Phase::Loss => is_first || rack_tlp.high_seq <= una,
+            Phase::Cwr | Phase::Recovery => rack_tlp.high_seq <= una,
         };
         rack_tlp.rack.mark_losses_on_rto(now);
-        (rack_tlp.ca_state, rack_tlp.high_seq, rack_tlp.probe) = (CaState::Loss, snd_max, None);
+        (rack_tlp.ca_state, rack_tlp.high_seq, rack_tlp.probe) = (Phase::Loss, snd_max, None);
         if reduces {
             self.set_ssthresh(o, CongestionEvent::Timeout);
             self.cuts += 1;
         }
-        self.extensions().control.on_timeout(snd_max, now);
+        self.report_timeout(snd_max, now);
+        self.extensions().control.on_phase(Phase::Loss, snd_max);
         let flags = &mut self.recovery_state().flags;
         flags.remove(Flags::RECOVERY);
         flags.insert(Flags::CWR);
@@ -254,28 +251,28 @@ impl Sender {
         rack_tlp.probe = None;
         let repaired_loss = probe.is_retransmission
             && rack_tlp.rack.min_rtt().is_some_and(|min_rtt| now - probe.sent >= min_rtt);
-        if repaired_loss && rack_tlp.ca_state == CaState::Open {
-            self.enter(o, CaState::Cwr, CongestionEvent::Loss);
-            self.cwnd = self.ssthresh;
-            self.rack_tlp().ca_state = CaState::Open;
+        if repaired_loss && rack_tlp.ca_state == Phase::Open {
+            self.enter(o, Phase::Cwr, CongestionEvent::Loss);
+            self.finish_reduction(o);
+            self.set_phase(Phase::Open);
         }
     }
 
     /// Return to Open if all data sent before the state are acknowledged; after a mark one packet more, so
     /// that the receiver has seen CWR.
-    fn try_to_open(&mut self) {
+    fn try_to_open(&mut self, o: &TcpOptions) {
         let una = self.una;
         let rack_tlp = self.rack_tlp();
         let is_over = match rack_tlp.ca_state {
-            CaState::Open => false,
-            CaState::Cwr => una > rack_tlp.high_seq,
-            CaState::Recovery | CaState::Loss => una >= rack_tlp.high_seq,
+            Phase::Open => false,
+            Phase::Cwr => una > rack_tlp.high_seq,
+            Phase::Recovery | Phase::Loss => una >= rack_tlp.high_seq,
         };
         if is_over {
             if rack_tlp.in_cwnd_reduction() {
-                self.cwnd = self.ssthresh;
+                self.finish_reduction(o);
             }
-            self.rack_tlp().ca_state = CaState::Open;
+            self.set_phase(Phase::Open);
             self.recovery_state().flags.remove(Flags::RECOVERY);
         }
     }
@@ -284,16 +281,16 @@ impl Sender {
     fn detect_losses(&mut self, o: &TcpOptions, now: Time, ece: bool) -> LossCheck {
         let srtt_ns = self.rto.srtt_ns(o);
         let rack_tlp = self.rack_tlp();
-        let is_recovering = matches!(rack_tlp.ca_state, CaState::Recovery | CaState::Loss);
+        let is_recovering = matches!(rack_tlp.ca_state, Phase::Recovery | Phase::Loss);
         let Detected { lost, reo_timeout } = rack_tlp.rack.detect_loss(is_recovering, srtt_ns, now);
         match rack_tlp.ca_state {
-            CaState::Open if lost > 0 => self.enter(o, CaState::Recovery, CongestionEvent::Loss),
+            Phase::Open if lost > 0 => self.enter(o, Phase::Recovery, CongestionEvent::Loss),
             // Already reduced for a mark in this window of data.
-            CaState::Cwr if lost > 0 => rack_tlp.ca_state = CaState::Recovery,
-            CaState::Open if ece => self.enter(o, CaState::Cwr, CongestionEvent::Mark),
+            Phase::Cwr if lost > 0 => self.set_phase(Phase::Recovery),
+            Phase::Open if ece => self.enter(o, Phase::Cwr, CongestionEvent::Mark),
             _ => {}
         }
-        let in_recovery = self.rack_tlp().ca_state == CaState::Recovery;
+        let in_recovery = self.rack_tlp().ca_state == Phase::Recovery;
         self.recovery_state().flags.set(Flags::RECOVERY, in_recovery);
         match (lost, reo_timeout) {
             (1.., _) => LossCheck::Lost,
@@ -302,13 +299,30 @@ impl Sender {
         }
     }
 
-    fn enter(&mut self, o: &TcpOptions, ca_state: CaState, event: CongestionEvent) {
+    fn enter(&mut self, o: &TcpOptions, ca_state: Phase, event: CongestionEvent) {
         let (cwnd, snd_max) = (self.cwnd, self.snd_max());
         self.reduce(o, event);
         // PRR reduces the window with the ACKs that follow.
-        self.cwnd = if o.recovery == Recovery::Prr { cwnd } else { self.ssthresh };
+        self.cwnd = if o.recovery == Recovery::Prr || o.variant.sets_window() { cwnd } else { self.ssthresh };
+        self.set_phase(ca_state);
         let rack_tlp = self.rack_tlp();
-        (rack_tlp.ca_state, rack_tlp.high_seq, rack_tlp.probe) = (ca_state, snd_max, None);
+        (rack_tlp.high_seq, rack_tlp.probe) = (snd_max, None);
+    }
+
+    /// Linux: tcp_set_ca_state.
+    fn set_phase(&mut self, phase: Phase) {
+        let snd_max = self.snd_max();
+        let Extensions { rack_tlp: Some(rack_tlp), control, .. } = self.extensions() else { return };
+        rack_tlp.ca_state = phase;
+        control.on_phase(phase, snd_max);
+    }
+
+    /// The end of a reduction (Linux: tcp_end_cwnd_reduction).
+    fn finish_reduction(&mut self, o: &TcpOptions) {
+        if !o.variant.sets_window() {
+            self.ssthresh = self.extensions().control.on_recovered().unwrap_or(self.ssthresh);
+            self.cwnd = self.ssthresh;
+        }
     }
 
     /// Linux: tcp_cwnd_reduction.
@@ -325,8 +339,11 @@ impl Sender {
     }
 
     /// Linux: tcp_is_cwnd_limited; in slow start half of the window may be unused.
-    fn is_cwnd_limited(&self, in_flight: u32) -> bool {
-        if let Some(pacer) = self.try_extensions().and_then(|extensions| extensions.pacer.as_ref()) {
+    #[inline]
+    fn is_cwnd_limited(&self, o: &TcpOptions, in_flight: u32) -> bool {
+        if o.pacing
+            && let Some(pacer) = self.try_extensions().and_then(|extensions| extensions.pacer.as_ref())
+        {
             return pacer.window.limits(self.cwnd, self.ssthresh);
         }
         let in_flight = f64::from(in_flight);
@@ -394,7 +411,7 @@ impl Sender {
             return;
         }
         let from = if restarts { now } else { rack_tlp.rack.head_sent().unwrap_or(now) };
-        let may_probe = !matches!(rack_tlp.ca_state, CaState::Recovery | CaState::Loss);
+        let may_probe = !matches!(rack_tlp.ca_state, Phase::Recovery | Phase::Loss);
         let probe = (may_probe && rack_tlp.probe.is_none() && srtt_ns > 0.0).then(|| {
             let allowance = if flight_is_one { MAX_ACK_DELAY } else { slack };
             o.expiry(now, Span(srtt_ns as u64) * 2 + allowance)

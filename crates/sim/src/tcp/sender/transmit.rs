@@ -131,6 +131,9 @@ impl Sender {
             if cwr {
                 self.recovery_state.flags.remove(Flags::CWR);
             }
+            if o.variant.sets_window() {
+                self.sample_send(o, sequence, una == snd_max, now);
+            }
             if let Some(extensions) = self.try_extensions_mut() {
                 extensions.prr.on_send();
                 extensions.control.on_send(now, una == snd_max);

@@ -1,6 +1,7 @@
 //! Ends of transfers: the last ACK, a sender that is stopped, and any transfer with random losses and marks.
 
 use super::*;
+use crate::tcp::options::Variant;
 use proptest::prelude::*;
 
 #[test]
@@ -56,7 +57,7 @@ proptest! {
     /// With any variant and any losses and marks the transfer ends, the receiver has all packets, and the
     /// sender's invariants hold.
     #[test]
-    fn every_transfer_ends(variant in prop::sample::select(vec!["reno", "newreno", "sack", "cubic", "dctcp"]),
+    fn every_transfer_ends(variant in prop::sample::select(Variant::WORDS),
                            preset in prop::sample::select(vec!["rfc", "ns2", "ns2-2001", "linux"]),
                            rule in prop::sample::select(vec![("timer", "rfc6298"), ("loss_detection", "rack"), ("recovery", "prr"), ("recovery", "window"), ("byte_counting", "on"), ("timer", "linux"), ("pacing", "on")]),
                            receiver in prop::sample::select(vec!["1", "3", "10", "10000"]),

@@ -82,7 +82,7 @@ impl Path {
     /// `window`: the initial window; `lose`: packets whose original is lost.
     fn new(o: TcpOptions, window: u32, end: u32, lose: &[u32]) -> Path {
         Path {
-            sender: Sender::new(&o, end, |_| Stream::new(0, "")),
+            sender: Sender::new(&o, 1000, end, |_| Stream::new(0, "")),
             o,
             window,
             now: Time::ZERO,

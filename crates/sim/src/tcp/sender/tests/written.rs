@@ -4,7 +4,7 @@ use super::*;
 
 fn path(preset: &str, set: &[(&str, &str)]) -> Path {
     let mut path = Path::new(options(preset, set), 4, 0, &[]);
-    path.sender = Sender::new(&path.o, 0, |_| Stream::new(0, "")).waiting_for_data();
+    path.sender = Sender::new(&path.o, 1000, 0, |_| Stream::new(0, "")).waiting_for_data();
     path
 }
 
