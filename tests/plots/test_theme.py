@@ -39,6 +39,7 @@ NAMES = [
     "cobalt",
     "fq_codel",
     "fq_pie",
+    "cake",
     "dualpi2",
     "drr",
     "prio",

@@ -26,6 +26,10 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
+/// A host at the end of a packet's path; 0 if it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u32);
+
 /// Traffic class or drop precedence of a packet (DiffServ); 0 where there are no classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class(pub u8);
@@ -42,15 +46,20 @@ pub struct PacketView {
     pub flow: FlowId,
     /// The class.
     pub class: Class,
+    /// The host that sent it.
+    pub source: HostId,
+    /// The host that it goes to.
+    pub destination: HostId,
     /// Time at which it entered this queue (for an arrival: now).
     pub arrived: Time,
 }
 
 impl PacketView {
-    /// A packet of `bytes` that entered the queue at `arrived`: not ECN-capable, flow 0, class 0.
+    /// A packet of `bytes` that entered the queue at `arrived`: not ECN-capable, flow, class and hosts 0.
     #[inline(always)]
     pub const fn new(bytes: u32, arrived: Time) -> PacketView {
-        PacketView { bytes, ecn: Ecn::NotEct, flow: FlowId(0), class: Class(0), arrived }
+        let (source, destination) = (HostId(0), HostId(0));
+        PacketView { bytes, ecn: Ecn::NotEct, flow: FlowId(0), class: Class(0), source, destination, arrived }
     }
     /// With this ECN field.
     #[inline(always)]
@@ -66,6 +75,11 @@ impl PacketView {
     #[inline(always)]
     pub const fn with_class(self, class: Class) -> PacketView {
         PacketView { class, ..self }
+    }
+    /// Between these hosts.
+    #[inline(always)]
+    pub const fn with_hosts(self, source: HostId, destination: HostId) -> PacketView {
+        PacketView { source, destination, ..self }
     }
     /// With this size.
     #[inline(always)]

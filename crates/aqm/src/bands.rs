@@ -89,7 +89,12 @@ impl Bands {
             let spec = own.as_ref().unwrap_or(&config.aqm);
             if spec.is_scheduler() {
                 aqms.push(Box::new(DropTail) as _);
-                nested.push(Some(spec.schedule(context)?));
+                let inner = spec.schedule(context)?;
+                if inner.holds_back() {
+                    let key = format!("aqm_{index}");
+                    return Err(SpecError::about(&key, "has a shaper", "a scheduler without bandwidth"));
+                }
+                nested.push(Some(inner));
             } else {
                 aqms.push(spec.build(context)?);
                 nested.push(None);

@@ -89,6 +89,8 @@ pub struct Cobalt {
     p_dec: f64,
     blue_delay: Option<Span>,
     ecn: bool,
+    /// A delay of at most this is not above target.
+    least: Span,
     /// Drop probability of BLUE.
     p: f64,
     /// Time of the last change of p; `None` before.
@@ -117,12 +119,59 @@ impl Cobalt {
             p_dec,
             blue_delay,
             ecn,
+            least: Span::ZERO,
             p: 0.0,
             blue_timer: None,
             dropping: false,
             count: 0,
             drop_next: Time::ZERO,
         })
+    }
+
+    /// A delay of at most `least` is not above target.
+    pub(crate) fn with_least_delay(self, least: Span) -> Cobalt {
+        Cobalt { least, ..self }
+    }
+
+    /// The verdict on the head of the queue.
+    pub(crate) fn decide(&mut self, now: Time, packet: &PacketView, rng: &mut dyn Random) -> Verdict {
+        if self.blue_delay.is_some_and(|limit| now.since(packet.arrived) > limit) {
+            self.blue(now, self.p_inc);
+        }
+        let mut verdict = self.signal(now, packet);
+        if self.p > 0.0 && rng.happens(self.p) {
+            verdict = Verdict::Drop(Cause::Early);
+        }
+        if self.count == 0 {
+            self.drop_next = now + self.interval;
+        } else if now > self.drop_next && !matches!(verdict, Verdict::Drop(_)) {
+            self.drop_next = now;
+        }
+        verdict
+    }
+
+    /// A packet was dropped because the buffer is full.
+    pub(crate) fn found_full(&mut self, now: Time) {
+        self.blue(now, self.p_inc);
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// A departure found the queue empty.
+    pub(crate) fn found_empty(&mut self, now: Time) {
+        if self.p > 0.0 {
+            self.blue(now, -self.p_dec);
+        }
+        self.dropping = false;
+        if self.is_due(now) {
+            self.relax();
+        }
+    }
+
+    /// Whether an empty queue needs no further calls.
+    pub(crate) fn is_at_rest(&self, now: Time) -> bool {
+        self.p == 0.0 && self.count == 0 && now >= self.drop_next
     }
 
     /// A step of BLUE, unless the last one was too recent.
@@ -150,7 +199,7 @@ impl Cobalt {
 
     /// Enter the dropping state above target, leave it below.
     fn follow(&mut self, now: Time, sojourn: Span) {
-        let over = sojourn > self.target;
+        let over = sojourn > self.target && sojourn > self.least;
         if over && !self.dropping {
             self.schedule(now);
             self.count = self.count.max(1);
@@ -188,36 +237,15 @@ impl Aqm for Cobalt {
         _: &QueueView,
         rng: &mut dyn Random,
     ) -> Verdict {
-        if self.blue_delay.is_some_and(|limit| now.since(packet.arrived) > limit) {
-            self.blue(now, self.p_inc);
-        }
-        let mut verdict = self.signal(now, packet);
-        if self.p > 0.0 && rng.happens(self.p) {
-            verdict = Verdict::Drop(Cause::Early);
-        }
-        if self.count == 0 {
-            self.drop_next = now + self.interval;
-        } else if now > self.drop_next && !matches!(verdict, Verdict::Drop(_)) {
-            self.drop_next = now;
-        }
-        verdict
+        self.decide(now, packet, rng)
     }
 
     fn on_drop(&mut self, now: Time, _: &PacketView, _: Cause, _: &QueueView) {
-        self.blue(now, self.p_inc);
-        self.dropping = true;
-        self.drop_next = now;
-        self.count = self.count.max(1);
+        self.found_full(now);
     }
 
     fn on_idle(&mut self, now: Time) {
-        if self.p > 0.0 {
-            self.blue(now, -self.p_dec);
-        }
-        self.dropping = false;
-        if self.is_due(now) {
-            self.relax();
-        }
+        self.found_empty(now);
     }
 
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {

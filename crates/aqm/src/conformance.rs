@@ -133,7 +133,7 @@ impl Harness {
         const ECNS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
         let mut pick = |n: usize| (self.traffic.uniform() * n as f64) as usize;
         let (bytes, ecn, flow, class) = (SIZES[pick(8)], ECNS[pick(4)], pick(5) as u32, pick(3) as u8);
-        PacketView { bytes, ecn, flow: FlowId(flow), class: Class(class), arrived: self.now }
+        PacketView::new(bytes, self.now).with_ecn(ecn).with_flow(FlowId(flow)).with_class(Class(class))
     }
 
     /// Call the algorithm with a view of the current queue.

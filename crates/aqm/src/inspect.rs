@@ -161,7 +161,7 @@ impl Driver {
         let ecn = if self.number % 4 == 3 { Ecn::Ect1 } else { Ecn::NotEct };
         let (flow, class) = (FlowId((self.number % u64::from(self.flows)) as u32), (self.number % 3) as u8);
         self.now += Span(crate::transmission(u64::from(PACKET) * DEPARTURES, self.link_rate).0 / ARRIVALS);
-        let packet = PacketView { bytes: PACKET, ecn, flow, class: Class(class), arrived: self.now };
+        let packet = PacketView::new(PACKET, self.now).with_ecn(ecn).with_flow(flow).with_class(Class(class));
         self.number += 1;
         self.cost.packets += 1;
         match &mut self.subject {

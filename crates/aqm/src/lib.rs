@@ -43,6 +43,7 @@ pub mod avq;
 pub mod avqred;
 pub mod bio;
 pub mod blue;
+pub mod cake;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
@@ -70,8 +71,8 @@ pub mod sfb;
 pub mod sred;
 
 pub use aqm::{
-    Aqm, Cause, Class, Contents, Ecn, FlowId, Hooks, IgnoresContents, Limit, PacketView, QueueView, Verdict,
-    transmission,
+    Aqm, Cause, Class, Contents, Ecn, FlowId, Hooks, HostId, IgnoresContents, Limit, PacketView, QueueView,
+    Verdict, transmission,
 };
 pub use conventions::Conventions;
 pub use occupancy::Occupancy;

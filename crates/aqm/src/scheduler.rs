@@ -44,7 +44,8 @@ pub trait Scheduler: Send {
         events: EventSink,
     );
 
-    /// The transmitter is free: the next packet and its bytes, or nothing.
+    /// The transmitter is free: the next packet and its bytes, or nothing. A scheduler that holds packets
+    /// back may return nothing while packets are queued.
     fn dequeue(&mut self, now: Time, rng: &mut dyn Random, events: EventSink) -> Option<(Token, u32)>;
 
     /// Drop a queued packet, because space is needed elsewhere (cause `Overflow`); returns its bytes, 0 if
@@ -64,6 +65,21 @@ pub trait Scheduler: Send {
 
     /// Called at the time that [`Scheduler::next_timer`] returned.
     fn on_timer(&mut self, _now: Time, _rng: &mut dyn Random) {}
+
+    /// Whether it may hold packets back while the transmitter is free, as a shaper does.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
+    /// Until when it holds all packets back; `None`: it does not, or there are none.
+    fn held_until(&self, _now: Time) -> Option<Time> {
+        None
+    }
+
+    /// Whether it needs to know the hosts of packets.
+    fn sees_hosts(&self) -> bool {
+        false
+    }
 
     /// The run ends: see [`Aqm::on_end`]; the names of one class are `CLASS.NAME`.
     fn on_end(&mut self, _now: Time, _export: &mut dyn FnMut(&str, &str)) {}

@@ -13,7 +13,6 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("tail", &["droptail"]),
     ("fq", &["fq_codel"]),
     ("sfq", &["fq_codel"]),
-    ("cake", &["fq_codel"]),
     ("l4s", &["dualpi2"]),
     ("dualq", &["dualpi2"]),
     ("wred", &["rio"]),

@@ -5,6 +5,7 @@ mod avq;
 mod avqred;
 mod bio;
 mod blue;
+mod cake;
 mod choke;
 mod cobalt;
 mod codel;

@@ -97,6 +97,10 @@ impl SchedulerHarness {
     }
 
     pub(crate) fn depart(&mut self) -> bool {
+        if let Some(time) = self.scheduler.held_until(self.now) {
+            assert!(time > self.now && self.scheduler.holds_back(), "{}: it is held back", self.spec);
+            self.now = time;
+        }
         let before = self.waiting.len();
         let (waiting, log) = (&mut self.waiting, &mut self.log);
         let departure = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, outcome| {

@@ -120,6 +120,10 @@ impl QueueSet {
             }
             let key = format!("{key}.queue");
             let mut port = Port::of(name, &key, queue, i as u32, one.rate, &setting, options.seed)?;
+            if port.holds_back() {
+                let problem = "has a shaper: the link of a testbed has its rate itself";
+                return Err(PlanError::new(format!("{key}.aqm"), problem).allowed("no bandwidth"));
+            }
             port.kind = i as u32;
             queues.ports.push(port);
             queues.kinds.push(kind);

@@ -316,6 +316,26 @@ def _fq_pie(s: _Setting) -> Line:
     return Line(["fq_pie", *words], _gains(s))
 
 
+def _cake(s: _Setting) -> Line:
+    """Return the arguments for CAKE, whose own limit follows from its memory."""
+    rate = s.word("bandwidth")
+    words = ["cake", *(["unlimited"] if rate is None else ["bandwidth", _bits(rate)])]
+    words += [s.word(name) or "" for name in ("tins", "isolation", "framing")]
+    words += ["rtt", s.time("rtt"), "overhead", f"{s.number('overhead'):g}", "mpu", str(round(s.size("mpu")))]
+    words.append("ingress" if s.word("ingress") in ("True", "on") else "egress")
+    if s.word("memory") is not None:
+        words += ["memlimit", str(round(s.size("memory")))]
+    s.used |= {"ack_filter"}
+    notes = [] if s.ecn else ["Linux's cake always marks ECN-capable packets"]
+    if s.word("target") is not None:
+        notes.append("tc sets the target of cake to rtt / 20")
+    return Line(words, notes)
+
+
+def _bits(rate: str) -> str:
+    return f"{_core.parse_unit('rate', rate)}bit"
+
+
 def _sfb(s: _Setting) -> Line:
     s.used.add("ecn")
 
@@ -385,6 +405,7 @@ _WRITERS: dict[str, Callable[[_Setting], Line]] = {
     "codel": _codel,
     "fq_codel": _fq_codel,
     "fq_pie": _fq_pie,
+    "cake": _cake,
     "sfb": _sfb,
     "dualpi2": _dualpi2,
 }

@@ -1,7 +1,7 @@
 //! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
-    FixedPath, NO_INDEX, RoundTrip, Route, Step, Wires, eligibility,
+    FixedPath, HostPairs, NO_INDEX, RoundTrip, Route, Step, Wires, eligibility,
     fixed_path::Sizes,
     lookahead::{self, Feeder, Feeders, Lookahead},
     route::{AckPolicy, Routes},
@@ -15,7 +15,10 @@ use crate::{
     record::SlowPathReason,
 };
 use sojourn_aqm::{Span, units};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// Links, and the steps of all routes.
 pub(crate) struct Network {
@@ -339,7 +342,7 @@ impl Graph {
             let name = self.name_of(*id);
             kinds[self.kind_of[*id as usize] as usize].vary(RateTrace::new(capacity, &name, seed));
         }
-        let ports = self.ports(plan, &mut kinds, seed)?;
+        let mut ports = self.ports(plan, &mut kinds, seed)?;
         drop(shortest_paths);
         let ahead = match plan.trace.cwnd {
             _ if plain || plan.trace.observes() => Lookahead::None,
@@ -362,9 +365,18 @@ impl Graph {
         let fixed_path = fixed_path.unwrap_or_else(FixedPath::none);
         let routes = routes.into_iter();
         let routes = routes.map(|group| group.into_iter().map(|number| planned[number as usize]).collect());
-        let routes = routes.collect();
+        let routes: Vec<Vec<Route>> = routes.collect();
         let each = vec![Link::default(); self.kind_of.len()];
         let network = Network { each, kinds, fixed_path, steps, delayed_on, round_trips, wires };
+        if ports.iter().any(Port::sees_hosts) {
+            let mut hosts = HostPairs::default();
+            for (route, (from, to)) in routes.iter().flatten().zip(demands.iter().flat_map(|(_, ends)| ends))
+            {
+                hosts.add(*route, *from, *to, network.backward(*route));
+            }
+            let hosts = Arc::new(hosts);
+            ports.iter_mut().for_each(|port| port.show_hosts(&hosts));
+        }
         Ok(Layout { network, ports, routes, senders: Vec::new(), obstacle })
     }
 

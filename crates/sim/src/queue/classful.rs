@@ -2,8 +2,9 @@
 //! knows packets by tokens, and the packets are stored here.
 
 use super::stats::{QueueStats, QueuedPacket};
-use crate::{packet::Packet, record::Backlog};
+use crate::{packet::Packet, path::HostPairs, record::Backlog};
 use sojourn_aqm::{Outcome, Scheduler, Stream, Time, Token};
+use std::sync::Arc;
 
 /// A scheduler and its packets.
 pub(super) struct Classful {
@@ -12,6 +13,8 @@ pub(super) struct Classful {
     rng: Stream,
     /// The packet taken last.
     taken: QueuedPacket,
+    /// The hosts of packets, if the scheduler needs them.
+    hosts: Option<Arc<HostPairs>>,
 }
 
 /// Packets by token. Free slots are reused.
@@ -58,7 +61,7 @@ impl PacketSlab {
 impl Classful {
     pub(super) fn new(name: &str, scheduler: Box<dyn Scheduler>, seed: u64) -> Classful {
         let rng = Stream::new(seed, &format!("queue/{name}/aqm"));
-        Classful { scheduler, slab: PacketSlab::default(), rng, taken: QueuedPacket::default() }
+        Classful { scheduler, slab: PacketSlab::default(), rng, taken: QueuedPacket::default(), hosts: None }
     }
 
     /// Packets and bytes that wait.
@@ -72,6 +75,11 @@ impl Classful {
         &*self.scheduler
     }
 
+    /// The scheduler sees these hosts, if it needs any.
+    pub(super) fn show_hosts(&mut self, hosts: &Arc<HostPairs>) {
+        self.hosts = self.scheduler.sees_hosts().then(|| hosts.clone());
+    }
+
     /// A packet arrives.
     #[inline(never)]
     pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, stats: &mut QueueStats) {
@@ -79,7 +87,12 @@ impl Classful {
         stats.arrival(now, packet);
         let token = self.slab.put(QueuedPacket { packet: *packet, arrived: now, number: stats.latest() });
         let slab = &mut self.slab;
-        self.scheduler.enqueue(now, token, &packet.view(now), &mut self.rng, &mut |token, outcome| {
+        let mut view = packet.view(now);
+        if let Some(hosts) = &self.hosts {
+            let (source, destination) = hosts.of(packet);
+            view = view.with_hosts(source, destination);
+        }
+        self.scheduler.enqueue(now, token, &view, &mut self.rng, &mut |token, outcome| {
             slab.apply(now, token, outcome, stats);
         });
         stats.counters.change(now, before, self.backlog());

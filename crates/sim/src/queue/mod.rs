@@ -17,6 +17,7 @@ pub(crate) use ops::{QueueOps, Sampled};
 pub use stats::Outcome;
 pub(crate) use stats::{QueueStats, QueuedPacket};
 
+use crate::path::HostPairs;
 use crate::{
     error::PlanError,
     packet::Packet,
@@ -29,6 +30,7 @@ use observed::Observed;
 use sojourn_aqm::{
     Algorithm, Aqm, Context, Conventions, IgnoresContents, Limit, Overflow, Scheduler, Spec, Time, units,
 };
+use std::sync::Arc;
 
 /// What is the same for all queues of a run.
 pub(crate) struct QueueContext<'a> {
@@ -129,6 +131,23 @@ impl Backend {
         }
     }
 
+    /// The scheduler, if there is one.
+    fn scheduler(&self) -> Option<&dyn Scheduler> {
+        match self {
+            Backend::Fifo(_) => None,
+            Backend::Classful(classful) => Some(classful.scheduler()),
+            Backend::Observed(observed) => observed.queue.scheduler(),
+        }
+    }
+
+    fn show_hosts(&mut self, hosts: &Arc<HostPairs>) {
+        match self {
+            Backend::Fifo(_) => {}
+            Backend::Classful(classful) => classful.show_hosts(hosts),
+            Backend::Observed(observed) => observed.queue.show_hosts(hosts),
+        }
+    }
+
     #[inline(always)]
     fn next_timer(&self) -> Option<Time> {
         match self {
@@ -165,6 +184,9 @@ pub(crate) struct Port {
     /// The link's rate changes with time.
     pub(crate) varies: bool,
     pub(crate) stats: QueueStats,
+    /// The scheduler may hold packets back; when it will be asked again, if that is an event.
+    holds_back: bool,
+    asked_at: Time,
     limit: Limit,
     queue: Backend,
 }
@@ -221,13 +243,15 @@ impl Port {
         decider: Decider,
         seed: u64,
     ) -> Port {
+        let holds_back = matches!(&decider, Decider::Scheduler(scheduler) if scheduler.holds_back());
         let queue = match decider {
             Decider::Aqm(aqm, overflow) => {
                 Backend::Fifo(Fifo::new(&name, link_rate, limit, overflow, aqm, seed))
             }
             Decider::Scheduler(scheduler) => Backend::Classful(Classful::new(&name, scheduler, seed)),
         };
-        Port { name, spec, link, kind: 0, varies: false, stats: QueueStats::default(), limit, queue }
+        let (stats, asked_at) = (QueueStats::default(), Time::NEVER);
+        Port { name, spec, link, kind: 0, varies: false, stats, holds_back, asked_at, limit, queue }
     }
 
     pub(crate) fn limit(&self) -> Limit {
@@ -255,6 +279,41 @@ impl Port {
 
     pub(crate) fn waiting(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         self.queue.waiting()
+    }
+
+    /// Whether it may hold packets back while its transmitter is free.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.holds_back
+    }
+
+    /// Its transmitter got no packet: when to ask again, unless an event does that already.
+    #[inline]
+    pub(crate) fn ask_again(&mut self, now: Time) -> Option<Time> {
+        if !self.holds_back {
+            return None;
+        }
+        let held = self.queue.scheduler()?.held_until(now)?;
+        let is_new = held < self.asked_at;
+        if is_new {
+            self.asked_at = held;
+        }
+        is_new.then_some(held)
+    }
+
+    /// The event of [`Port::ask_again`]: whether the transmitter is free.
+    pub(crate) fn on_ask(&mut self) -> bool {
+        self.asked_at = Time::NEVER;
+        !self.stats.busy
+    }
+
+    /// Whether the scheduler needs the hosts of packets.
+    pub(crate) fn sees_hosts(&self) -> bool {
+        self.queue.scheduler().is_some_and(|scheduler| scheduler.sees_hosts())
+    }
+
+    /// The scheduler sees these hosts.
+    pub(crate) fn show_hosts(&mut self, hosts: &Arc<HostPairs>) {
+        self.queue.show_hosts(hosts);
     }
 
     /// The link's rate has changed.

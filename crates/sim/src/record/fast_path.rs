@@ -27,6 +27,8 @@ pub enum SlowPathReason {
     PacketTrace,
     /// The rate of the measured link changes with time.
     VaryingRate,
+    /// The measured queue has a shaper.
+    Shaper,
     /// Packets are lost, delayed or duplicated on a link.
     ImpairedLink,
     /// Datagrams have no acknowledgements.
@@ -57,6 +59,7 @@ impl SlowPathReason {
             SlowPathReason::WindowTrace => "traced congestion windows",
             SlowPathReason::PacketTrace => "traced packets or flows",
             SlowPathReason::VaryingRate => "a capacity that varies",
+            SlowPathReason::Shaper => "a queue with a shaper",
             SlowPathReason::ImpairedLink => "an impaired link",
             SlowPathReason::Datagrams => "no TCP traffic",
             SlowPathReason::Application => "no long-lived connections",

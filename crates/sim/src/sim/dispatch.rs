@@ -51,6 +51,12 @@ pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
     let calendar = &mut clock.calendar;
     match event.kind() {
         EventKind::End | EventKind::Poll | EventKind::Arrival => unreachable!("handled by the caller"),
+        EventKind::Departure if number & OF_GROUP != 0 => {
+            let number = number & !OF_GROUP;
+            if queues.ports[number as usize].on_ask() {
+                transmit_from_other(state, now, number);
+            }
+        }
         EventKind::Departure => transmit_from_other(state, now, number),
         EventKind::AqmTimer => {
             let port = queues.port_at(number, &mut network.kinds, now);

@@ -7,7 +7,7 @@ use super::{
     endpoints::{self, Reply},
 };
 use crate::{
-    engine::{Event, EventKind, MAX_BURST_INDEX, MAX_EVENT_TIME, Service, TieKey},
+    engine::{Event, EventKind, MAX_BURST_INDEX, MAX_EVENT_TIME, OF_GROUP, Service, TieKey},
     flow::Endpoint,
     link::{Entry, Fate},
     packet::{Carries, Packet},
@@ -174,7 +174,13 @@ pub(super) fn transmit_from(state: &mut State, now: Time, number: u32) {
     let (queue, is_measured) = (&mut queues.ports[number as usize], number == queues.log.measured);
     let losses = &mut queues.log.losses;
     let slot = cycle::dequeue(queue, now, is_measured, losses, &mut hosts.flows, &mut hosts.sacks);
-    let Some(slot) = slot else { return };
+    let Some(slot) = slot else {
+        if let Some(time) = queue.ask_again(now) {
+            let event = Event::new(time, time - now, EventKind::Departure, OF_GROUP | number);
+            clock.calendar.push(event);
+        }
+        return;
+    };
     let packet = *queue.packet(slot);
     let Network { each, kinds, fixed_path, steps, .. } = network;
     let (mut links, hop) = (Links { each, kinds, fixed_path }, &mut steps[packet.step as usize].hop);
