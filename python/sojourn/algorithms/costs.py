@@ -27,7 +27,7 @@ PACKETS = 45_000
 REPEATS = 7
 COUNTED = 18_000  # number of packets when callgrind counts
 EVENTS = ("arrival", "departure", "timer")
-PROGRAM = Path(__file__).resolve().parents[2] / "target/release/examples/cost"
+PROGRAM = Path(__file__).resolve().parents[3] / "target/release/examples/cost"
 BUILD = "cargo build --release -p sojourn-aqm --examples"
 
 
