@@ -6,14 +6,15 @@
 //! 1024, in sets of eight, so that flows share a queue only if a set is full. A queue that becomes active is
 //! sparse and is served before bulk ones; a queue that has used its deficit is bulk and gets a new one per
 //! round, divided by the number of bulk queues of its host. An empty queue stays in a third list until its
-//! COBALT has come to rest. A departure takes the tin of highest priority that is within its share of the rate,
-//! else the tin that will be first; without a shaper, tins share the link by weight. COBALT then passes, marks or
-//! drops the head (cause `early`), but it never drops the last packet of a queue. Above `memory` or the limit,
-//! packets are dropped at the head of the longest queue (cause `overflow`), of which its COBALT learns.
+//! COBALT has come to rest. A departure takes the tin of highest priority that is within its share of the
+//! rate, else the tin that will be first; without a shaper, tins share the link by weight. COBALT then
+//! passes, marks or drops the head (cause `early`), but it never drops the last packet of a queue. Above
+//! `memory` or the limit, packets are dropped at the head of the longest queue (cause `overflow`), of which
+//! its COBALT learns.
 //!
 //! With a `bandwidth`, each packet moves the time of the next one by the time that it occupies on the link,
-//! with `overhead`, `mpu` and cells. While packets wait, unused time is not lost, so delays of the link behind are
-//! made up for; when none waits, it is.
+//! with `overhead`, `mpu` and cells. While packets wait, unused time is not lost, so delays of the link
+//! behind are made up for; when none waits, it is.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -197,7 +198,8 @@ pub static DISCIPLINE: Discipline = Discipline {
     build: |s| s.schedule(|config| Cake::new(config, &s.context)),
 };
 
-/// The tin of a codepoint: best effort is 0, bulk 1; video 2 and voice 3 of `diffserv4`, voice 2 of `diffserv3`.
+/// The tin of a codepoint: best effort is 0, bulk 1; voice is 2 of `diffserv3`, video 2 and voice 3 of
+/// `diffserv4`.
 fn tin_of(tins: Tins, class: u8) -> usize {
     const LE: u8 = 1;
     const CS1: u8 = 8;
@@ -263,7 +265,7 @@ impl Sets {
         Sets { tags: vec![0; QUEUES] }
     }
 
-    /// The slot of `hash`; `is_free` tells which ones may be taken.
+    /// The slot of `hash`; those with `is_free` may be taken.
     fn find(&mut self, hash: u32, is_free: impl Fn(usize) -> bool) -> Slot {
         let first = hash as usize % QUEUES;
         let set = first - first % WAYS;
@@ -285,7 +287,7 @@ enum State {
     #[default]
     Idle,
     Sparse,
-    /// Sparse, but its deficit is used up and it is empty: in the list of bulk queues, and not counted as one.
+    /// Sparse and empty with its deficit used up: in the list of bulk queues, and not counted as one.
     SparseWait,
     Bulk,
     /// Empty, and its COBALT not at rest.
@@ -355,7 +357,7 @@ pub struct Cake {
     rate: u64,
     memory: u64,
     perturbation: Option<u32>,
-    /// When the shaper lets the next packet go, and when it does whatever was dropped.
+    /// When the shaper lets the next packet go, and when it does at the latest.
     next: Clock,
     failsafe: Clock,
     /// The tin served last, without a shaper.
@@ -447,7 +449,7 @@ impl Cake {
         if self.rate > 0 {
             let Tin { clock, rate, .. } = &mut self.tins[tin];
             if clock.at >= now {
-                // A tin above its share begins anew from now, unless it has to wait longer anyway.
+                // A tin above its share begins from now, unless it has to wait longer anyway.
                 let mut from_now = Clock { at: now, fraction: 0 };
                 from_now.advance(length, *rate, 2);
                 if clock.at < from_now.at {
@@ -506,7 +508,8 @@ impl Cake {
     fn take(
         &mut self,
         now: Time,
-        (tin, index): (usize, usize),
+        tin: usize,
+        index: usize,
         rng: &mut dyn Random,
         events: EventSink,
     ) -> Option<(Token, PacketView)> {
@@ -571,7 +574,7 @@ impl Cake {
                 t.old.push_back(index);
                 continue;
             }
-            let Some((token, packet)) = self.take(now, (tin, i), rng, events) else {
+            let Some((token, packet)) = self.take(now, tin, i, rng, events) else {
                 let t = &mut self.tins[tin];
                 t.flows[i].cobalt.found_empty(now);
                 t.rest(i, now, mode);
@@ -627,7 +630,7 @@ enum Served {
 impl Tin {
     fn new(config: &Config, rate: u64, shift: u32, link: &Context) -> Result<Tin, SpecError> {
         let share = (rate >> shift).max(if rate > 0 { LEAST_RATE } else { 0 });
-        let packet_time = if share > 0 { Span(MTU * 8_000_000_000 / share) } else { Span::ZERO };
+        let packet_time = Span((MTU * 8_000_000_000).checked_div(share).unwrap_or(0));
         let wanted = config.target.unwrap_or(Span(config.rtt.0 / 20));
         let target = wanted.max(Span(packet_time.0 * 3 / 2));
         let interval = (config.rtt + target - wanted).max(Span(target.0 * 2));

@@ -1,4 +1,4 @@
-//! CAKE: worked examples of the shaper, of sparse and bulk queues, of fairness between hosts, of tins and of sets.
+//! CAKE: worked examples of the shaper, of sparse and bulk queues, of fair hosts, of tins and of sets.
 
 use crate::queueing::{A, B, N, dequeue, enqueue, probe};
 use crate::schedulers::build;
@@ -145,7 +145,7 @@ fn cake_v6_tins_have_priority_within_their_share() {
     assert_eq!(first("bandwidth 80Mbit/s", 1.0), Some(3), "voice");
     assert_eq!(first("bandwidth 80Mbit/s tins diffserv4", 1.0), Some(3));
     assert_eq!(first("bandwidth 80Mbit/s tins besteffort", 1.0), Some(0), "in the order of arrival");
-    // 12 packets each of best effort and voice in 2.4 ms: voice has a packet each 0.4 ms, the rest is for others.
+    // 12 packets of both take 1.2 ms: voice has one each 0.4 ms, the rest is for best effort.
     let mut cake = cake("bandwidth 80Mbit/s");
     let both: Vec<_> = (0..24).map(|i| (A, if i < 12 { 0 } else { 46 }, 1000, N)).collect();
     enqueue(&mut *cake, 1.0, &both);
