@@ -1,7 +1,7 @@
 //! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
-    FixedPath, HostPairs, NO_INDEX, RoundTrip, Route, Step, Wires, eligibility,
+    FixedPath, NO_INDEX, RoundTrip, Route, Step, Wires, eligibility,
     fixed_path::Sizes,
     lookahead::{self, Feeder, Feeders, Lookahead},
     route::{AckPolicy, Routes},
@@ -11,7 +11,7 @@ use crate::{
     error::PlanError,
     link::{Entry, Link, LinkKind, RateTrace},
     plan::{self, Access, Plan, Topology, Traffic},
-    queue::{Port, QueueContext},
+    queue::{HostPairs, Port, QueueContext},
     record::SlowPathReason,
 };
 use sojourn_aqm::{Span, units};
@@ -372,7 +372,7 @@ impl Graph {
             let mut hosts = HostPairs::default();
             for (route, (from, to)) in routes.iter().flatten().zip(demands.iter().flat_map(|(_, ends)| ends))
             {
-                hosts.add(*route, *from, *to, network.backward(*route));
+                hosts.add(route.host, route.first, *from, *to, network.backward(*route));
             }
             let hosts = Arc::new(hosts);
             ports.iter_mut().for_each(|port| port.show_hosts(&hosts));

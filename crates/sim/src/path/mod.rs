@@ -4,7 +4,6 @@
 pub(crate) mod eligibility;
 mod fixed_path;
 mod graph;
-mod host_pairs;
 mod links;
 mod lookahead;
 mod round_trip;
@@ -14,7 +13,6 @@ mod wires;
 
 pub(crate) use fixed_path::FixedPath;
 pub(crate) use graph::{Layout, Network};
-pub(crate) use host_pairs::HostPairs;
 pub(crate) use links::Links;
 pub(crate) use round_trip::{AckSize, RoundTrip};
 pub(crate) use route::{Hop, NO_INDEX, Route, Step};

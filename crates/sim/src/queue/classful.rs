@@ -1,8 +1,11 @@
 //! A queue with a scheduler. The scheduler decides the order, and which packets are dropped or marked; it
 //! knows packets by tokens, and the packets are stored here.
 
-use super::stats::{QueueStats, QueuedPacket};
-use crate::{packet::Packet, path::HostPairs, record::Backlog};
+use super::{
+    HostPairs,
+    stats::{QueueStats, QueuedPacket},
+};
+use crate::{packet::Packet, record::Backlog};
 use sojourn_aqm::{Outcome, Scheduler, Stream, Time, Token};
 use std::sync::Arc;
 

@@ -5,19 +5,20 @@
 
 mod classful;
 mod fifo;
+mod host_pairs;
 mod observed;
 mod ops;
 mod packet_ring;
 mod stats;
 
 pub(crate) use fifo::FifoRef;
+pub(crate) use host_pairs::HostPairs;
 pub(crate) use observed::Observations;
 pub use observed::States;
 pub(crate) use ops::{QueueOps, Sampled};
 pub use stats::Outcome;
 pub(crate) use stats::{QueueStats, QueuedPacket};
 
-use crate::path::HostPairs;
 use crate::{
     error::PlanError,
     packet::Packet,

@@ -1,6 +1,5 @@
 //! The two hosts of a packet, for schedulers that are fair to hosts.
 
-use super::Route;
 use crate::packet::Packet;
 use sojourn_aqm::HostId;
 use std::collections::BTreeMap;
@@ -18,9 +17,10 @@ struct Pair {
 }
 
 impl HostPairs {
-    /// Add a route from node `from` to node `to`, whose acknowledgements begin at step `backward`.
-    pub(super) fn add(&mut self, route: Route, from: u32, to: u32, backward: u32) {
-        self.0.insert((route.host, route.first), Pair { from, to, backward });
+    /// Add the route from node `from` to node `to` whose first link of its host is `host`; its data begin at
+    /// step `first`, and its acknowledgements at step `backward`.
+    pub(crate) fn add(&mut self, host: u32, first: u32, from: u32, to: u32, backward: u32) {
+        self.0.insert((host, first), Pair { from, to, backward });
     }
 
     /// The host that has sent `packet`, and the host that it goes to.
