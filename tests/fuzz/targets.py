@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import json
@@ -27,8 +28,11 @@ from sojourn.spec.toml import dumps
 from sojourn.study.compare import Comparison
 from sojourn.study.sweep import directory as sweep_directory
 from sojourn.study.tune import directory as tune_directory
+from sojourn.worlds.simulated.memory_bound import bound
 
 CORPUS = Path(__file__).parent / "corpus"
+#: A larger plan is not built, as in commands, which compare its bound with their memory.
+MOST_MEMORY = 1_000_000_000
 #: Longest message, in characters: the lists of all metrics and all algorithms are the longest.
 MOST_MESSAGE = 8000
 
@@ -137,6 +141,9 @@ def _plans(rng: random.Random) -> str:
 
 def read_plan(text: str) -> None:
     """Check a plan in the core, which raises a ValueError (or its subclass PlanError) if it is wrong."""
+    with contextlib.suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        if bound(text).untraced > MOST_MEMORY:
+            return
     try:
         _core.check(text)
     except _core.PlanError as error:
@@ -165,7 +172,9 @@ def read_scenario(text: str) -> None:
         again = sojourn.Scenario.from_toml(scenario.to_toml())
         if again != scenario:
             raise Found("another scenario after writing and reading")
-        read_plan(scenario.plan_json())
+        plan = scenario.plan_json()
+        if bound(plan).untraced <= MOST_MEMORY:
+            read_plan(plan)
     except sojourn.InputError as error:
         _is_clear(error)
 

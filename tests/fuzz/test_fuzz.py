@@ -22,6 +22,7 @@ from sojourn import _core
 from sojourn.cli import call
 from sojourn.explore import server
 from sojourn.results import Results
+from sojourn.worlds.simulated import memory
 from support import SMALL
 
 CASES = int(os.environ.get("FUZZ_CASES", "0"))
@@ -92,6 +93,7 @@ def test_any_results_directory_is_read_or_refused(
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[server.Server]:
     """Return a server without its thread; requests are handled in the test."""
     monkeypatch.setattr(server, "LONGEST_S", 0.5)  # a changed plan may have any rate
+    monkeypatch.setenv(memory.MEMORY, "1GB")
     found = server.Server(web.PAGE)
     yield found
     found._http.server_close()

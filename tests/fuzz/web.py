@@ -6,6 +6,7 @@ time-out of a socket), or never ends. `TOKEN` and `OWN` in an input stand for to
 
 from __future__ import annotations
 
+import copy
 import functools
 import io
 import itertools
@@ -64,7 +65,7 @@ def _choice(rng: random.Random, among: list[Any], usual: float = 0.8) -> Any:
 
 def _plan(rng: random.Random) -> Any:
     plans = _plans()
-    plan = mutate.tree(rng, plans) if rng.random() < 0.8 else rng.choice(plans)
+    plan = mutate.tree(rng, plans) if rng.random() < 0.8 else copy.deepcopy(rng.choice(plans))
     if rng.random() < 0.95 and isinstance(plan, dict):
         plan["duration"], plan["drain"], plan["phases"] = DURATION, 0, []
         plan["warmup"] = rng.choice([0, DURATION // 2])
@@ -192,7 +193,8 @@ def _is_allowed(answer: bytes, sent: bytes, token: bytes, own: bytes) -> None:
         if not ("summary" in view or (list(view) == ["error"] and view["error"])):
             raise Found(f"the view is {body[:500]!r}")
     if is_page or is_view:
-        first, *lines = re.split(rb"\r?\n", sent)
+        first, _, rest = sent.partition(b"\n")
+        lines = re.split(rb"\r\n|\r|\n", rest)  # as email.feedparser does
         if b"/" + token + b"/" not in first or _values(b"host", lines) != {own}:
             raise Found("an answer to another address")
         if not _values(b"origin", lines) <= {b"http://" + own}:

@@ -3,8 +3,8 @@
 Each run has a process of its own, whose peak is read from the kernel (VmHWM), after a short run of the same
 scenario has loaded what every run needs. A run whose bound exceeds its share of the memory fails.
 
-Mutants seen to fail: no part for flows, transfers, packets, samples, or traces; a run that is started in
-spite of its bound; a plan that is built to be checked in spite of it.
+Mutants seen to fail: no part for flows, transfers, routes, packets, samples, or traces; a run that is started
+in spite of its bound; a plan that is built to be checked in spite of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ conventions = "rfc"
 rate = "{rate}"
 delay = "{delay}"
 access = {{ rate = "1Gbit/s", delays = ["5ms"] }}
-server = {{ rate = "1Gbit/s", delay = "5ms" }}
+server = {{ rate = "1Gbit/s", delay = "5ms"{server} }}
 
 [queue]
 limit = "{limit}"
@@ -52,6 +52,7 @@ TCP = 'kind = "tcp"\npayload = "960B"\nheader = "40B"'
 USUAL = {
     "rate": "10Mbit/s",
     "delay": "5ms",
+    "server": "",
     "limit": "100p",
     "aqm": "droptail",
     "trace": 'interval = "off"',
@@ -93,6 +94,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "rate": "500Mbit/s",
         "traffic": WEB.replace("exponential 100ms", "0s").replace('"3kB"', '"30kB"').replace("100", "1000"),
     },
+    "routes": {"duration": "1s", "traffic": WEB, "server": ", nodes = 100000"},
     "packets": {
         "duration": "2s",
         "limit": "200000p",
@@ -192,6 +194,19 @@ def test_a_run_without_enough_memory_is_not_started(
     monkeypatch.setenv(memory.MEMORY, "off")
     shorter = many.with_(duration="10ms", warmup="0s")
     assert len(list(execute(points(shorter, ["droptail"], [1]), executor=chosen))) == 1
+
+
+@pytest.mark.parametrize("kind", ["web", "tcp-short"])
+def test_a_run_with_too_many_routes_is_not_started(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 65,535 clients may ask each of 65,536 servers: the core would make 4 billion routes."""
+    monkeypatch.setenv(memory.MEMORY, "1GB")
+    traffic = WEB if kind == "web" else SHAPES["transfers"]["traffic"]
+    traffic += '\naccess = { rate = "1Gbit/s", delays = ["5ms"], nodes = 65535 }'
+    text = SCENARIO.format(**{**USUAL, "duration": "1s", "traffic": traffic, "server": ", nodes = 65536"})
+    with pytest.raises(RunFailed, match=r"it may need 1,030,\d+ MB \(.*routes 1,030,"):
+        list(execute(points(Scenario.from_toml(text), ["droptail"], [1]), Store(tmp_path), 1))
 
 
 #: The command line, with 600 MB of address space beyond what it has after its imports and a first run.

@@ -6,6 +6,7 @@ reader of Parquet can unnest them. Samples over time are tables of their own, on
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -100,12 +101,18 @@ def unpack_queues(row: pl.DataFrame, name: str = "queues") -> list[dict[str, Any
     ]
 
 
-def unpack_parts(row: pl.DataFrame) -> tuple[bytes, int]:
-    """Return the mean of the measured queue in equal parts of a run, and their length in ns; 0: none."""
-    queues = row["queues"][0].struct.unnest()
+def unpack_parts(rows: pl.DataFrame) -> list[tuple[bytes, int]]:
+    """Return for each row the mean of the measured queue in equal parts, and their length in ns; 0: none."""
+    queues = rows["queues"].list.first().struct.unnest()
     if "part_packets" not in queues.columns:
-        return b"", 0
-    return _bytes(queues["part_packets"][0]), queues["part_ns"][0]
+        return [(b"", 0)] * rows.height
+    packets, lengths = queues["part_packets"], queues["part_ns"]
+    values = packets.explode().drop_nulls().to_numpy()
+    ends = packets.list.len().cum_sum().to_list()
+    if packets.null_count() or lengths.null_count() or len(values) != ends[-1]:
+        raise ValueError("a mean of a part is missing")
+    found = (values[begin:end].tobytes() for begin, end in itertools.pairwise([0, *ends]))
+    return list(zip(found, lengths.to_list(), strict=True))
 
 
 def _bytes(values: pl.Series) -> bytes:

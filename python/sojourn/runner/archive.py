@@ -85,8 +85,8 @@ class Archive:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = place(directory)
         self._index = RunIndex(self.directory / "runs", self._damaged)
-        #: The files that were read last, each with the places of its runs.
-        self._tables: dict[Path, tuple[pl.DataFrame, dict[str, int]]] = {}
+        #: The files that were read last.
+        self._tables: dict[Path, _Rows] = {}
         if self._index.unsealed:
             text = (
                 f"{self._index.folder}: {len(self._index.unsealed)} files have no hashes, so damage in them "
@@ -161,6 +161,11 @@ class Archive:
         RunFailed
             If the file was removed or damaged since the archive was opened.
         """
+        rows, place = self._row(run_id)
+        return rows.frame[place : place + 1]
+
+    def _row(self, run_id: str) -> tuple[_Rows, int]:
+        """Return the rows of the file of a finished run, and the place of the run."""
         path = self.path(run_id)
         if path not in self._tables:
             content = files.read(path)
@@ -172,12 +177,11 @@ class Archive:
                 raise _unusable(path, str(error)) from None
             while len(self._tables) >= MOST_TABLES:
                 del self._tables[next(iter(self._tables))]
-            places = {one: i for i, one in reversed(list(enumerate(frame["run_id"])))}
-            self._tables[path] = frame, places
-        frame, places = self._tables[path]
-        if run_id not in places:
+            self._tables[path] = _Rows(frame)
+        rows = self._tables[path]
+        if run_id not in rows.places:
             raise _unusable(path, f"it has no run {run_id}")
-        return frame[places[run_id] : places[run_id] + 1]
+        return rows, rows.places[run_id]
 
     def stored_hash(self, run_id: str) -> str | None:
         """Return the hash that the row of a run states; None if it was stored without."""
@@ -238,12 +242,14 @@ class Archive:
     def window(self, run_id: str) -> tuple[int, ...]:
         """Return begin and end of the measured window of a finished run in ns."""
         with _fitting(self.path(run_id)):
-            return tuple(self.row(run_id)["window"][0].to_list())
+            rows, place = self._row(run_id)
+            return rows.windows[place]
 
     def parts(self, run_id: str) -> tuple[bytes, int]:
         """Return what `Record.parts` needs, without the other counters of the queues."""
         with _fitting(self.path(run_id)):
-            return unpack_parts(self.row(run_id))
+            rows, place = self._row(run_id)
+            return rows.parts[place]
 
     def series(self, run_id: str, queues: list[str]) -> dict[str, Any]:
         """Return the samples over time of a finished run, in the core's form."""
@@ -294,6 +300,24 @@ class Archive:
     def _damaged(self, path: Path, reason: str) -> None:
         """Report a file that does not verify."""
         LOG.warning("%s", coded("W13", f"{path} is damaged: {reason}; its runs count as missing"))
+
+
+class _Rows:
+    """The rows of a file, and what a study needs of every run, which is read for all rows in one step."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame = frame
+        self.places = {one: i for i, one in reversed(list(enumerate(frame["run_id"])))}
+
+    @cached_property
+    def windows(self) -> list[tuple[int, ...]]:
+        """Begin and end of each measured window in ns."""
+        return [tuple(one) for one in self.frame["window"].to_list()]
+
+    @cached_property
+    def parts(self) -> list[tuple[bytes, int]]:
+        """What `Record.parts` needs."""
+        return unpack_parts(self.frame)
 
 
 def trace_name(run_id: str, table: str) -> str:

@@ -45,7 +45,7 @@ class Point:
     def __hash__(self) -> int:
         return hash(self.run_id)
 
-    @property
+    @cached_property
     def plan_json(self) -> str:
         """The plan for the core."""
         return self.scenario.plan_json(self.spec)

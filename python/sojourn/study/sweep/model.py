@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,10 +73,19 @@ class Sweep:
     @cached_property
     def points(self) -> list[Point]:
         """All runs, seed by seed, so that the parameter space fills evenly; without duplicates."""
+        groups = (points for _, points in self.groups)
+        return list(dict.fromkeys(itertools.chain.from_iterable(zip(*groups, strict=True))))
+
+    @cached_property
+    def groups(self) -> list[tuple[Cell, list[Point]]]:
+        """The runs of each combination and algorithm, seed by seed."""
         cells = self.cells  # checks the plan, even if there are no seeds
         seeds = range(self.seed_from, self.seed_from + self.seeds)
-        every = (Point(c.scenario, spec, seed) for seed in seeds for c in cells for spec in c.specs)
-        return list(dict.fromkeys(every))
+        return [
+            (cell, [Point(cell.scenario, spec, seed) for seed in seeds])
+            for cell in cells
+            for spec in cell.specs
+        ]
 
     def to_toml(self) -> str:
         """Return the plan as a file for ``sojourn sweep``."""
@@ -159,7 +169,7 @@ class Swept:
         """Reasons to doubt the results."""
         if self.stated is not None:
             return list(self.stated)
-        groups = [[self.metrics.get(point, {}) for point in group] for _, group in self._groups]
+        groups = [[self.metrics.get(point, {}) for point in group] for _, group in self.sweep.groups]
         same = sum(any(group) and are_alike(group) for group in groups)
         found = [without_width(f"in {same} of {len(groups)} combinations all seeds")] if same else []
         found += self._doubts
@@ -171,20 +181,10 @@ class Swept:
         return self._about_warmup(INCONCLUSIVE) + self._about_warmup(SETTLED)
 
     @cached_property
-    def _groups(self) -> list[tuple[Cell, list[Point]]]:
-        """The points of each combination and algorithm, seed by seed."""
-        seeds = range(self.sweep.seed_from, self.sweep.seed_from + self.sweep.seeds)
-        return [
-            (cell, [Point(cell.scenario, spec, seed) for seed in seeds])
-            for cell in self.sweep.cells
-            for spec in cell.specs
-        ]
-
-    @cached_property
     def warmup(self) -> list[tuple[str, Settling]]:
         """Whether the queue had settled when the window began, for each combination and algorithm."""
         found = []
-        for cell, group in self._groups:
+        for cell, group in self.sweep.groups:
             known = [self.parts[point] for point in group if point in self.parts]
             begin, end = cell.scenario.seconds
             found.append((_name(cell, group[0].spec), settling(known, end - begin)))
@@ -195,7 +195,7 @@ class Swept:
         """Return a sentence for each kind of warnings of single runs: the first one, and how many have it."""
         runs: dict[str | None, set[Point]] = {}
         first: dict[str | None, str] = {}
-        for cell, group in self._groups:
+        for cell, group in self.sweep.groups:
             for point in group:
                 for one in self.doubts.get(point, ()):
                     runs.setdefault(code_of(one), set()).add(point)
@@ -230,15 +230,14 @@ class Swept:
         rows = [
             {
                 **{key: data[key][value] for key, value in cell.values},
-                "aqm": spec,
-                "seed": seed,
+                "aqm": point.spec,
+                "seed": point.seed,
                 "run_id": point.run_id,
                 **metrics,
             }
-            for cell in self.sweep.cells
-            for spec in cell.specs
-            for seed in range(self.sweep.seed_from, self.sweep.seed_from + self.sweep.seeds)
-            if (metrics := self.metrics.get(point := Point(cell.scenario, spec, seed))) is not None
+            for cell, group in self.sweep.groups
+            for point in group
+            if (metrics := self.metrics.get(point)) is not None
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 

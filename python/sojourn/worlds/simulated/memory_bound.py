@@ -1,11 +1,11 @@
 """An upper bound on the memory of a simulated run, computed from its plan before the run.
 
-The bound has five parts: flows, finite transfers, packets in the network, samples over time, and traces (of
-congestion windows and drops). Each is a count that follows from the plan, times the bytes that one item takes
-at the peak, in the core and in Python together. These bytes were measured, with a margin for vectors that
-double when they are full. ``tests/study/test_memory.py`` measures runs of several shapes, and requires that
-the bound is at least what a run takes and at most four times as much. A random count enters with its mean
-and six standard deviations.
+The bound has six parts: flows, finite transfers, routes, packets in the network, samples over time, and
+traces (of congestion windows and drops). Each is a count that follows from the plan, times the bytes that one
+item takes at the peak, in the core and in Python together. These bytes were measured, with a margin for
+vectors that double when they are full. ``tests/study/test_memory.py`` measures runs of several shapes, and
+requires that the bound is at least what a run takes and at most four times as much. A random count enters
+with its mean and six standard deviations.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ PACKET_ROWS = 2
 SAMPLE, PROBE = 44, 8
 #: Bytes of a flow, and of a transfer, a web object (with its two connections) and a page in addition.
 FLOW, TRANSFER, OBJECT, PAGE = 2200, 600, 2400, 900
+#: Bytes of a route, and in addition of the first routes to a host, one for each delay on the other side.
+ROUTE, FIRST_ROUTE = 240, 2000
 #: Bytes of a packet on a link or in a queue.
 PACKET = 200
 #: Bytes of any run.
@@ -52,6 +54,7 @@ class Bound(NamedTuple):
 
     flows: int
     transfers: int
+    routes: int
     packets: int
     samples: int
     traces: int
@@ -71,7 +74,7 @@ class Bound(NamedTuple):
 
         Examples
         --------
-        >>> str(Bound(2_000_000_000, 0, 30_000_000, 400, 0))
+        >>> str(Bound(2_000_000_000, 0, 0, 30_000_000, 400, 0))
         '2,034 MB (flows 2,000, packets 30)'
         """
         parts = [f"{name} {size / 1e6:,.0f}" for name, size in self._asdict().items() if size >= 5e5]
@@ -107,6 +110,7 @@ def bound(plan_json: str) -> Bound:
     return Bound(
         math.ceil(flows),
         math.ceil(transfers),
+        sum(_routes(one, plan["topology"]) for one in plan["traffic"]),
         math.ceil(PACKET * _packets(plan["traffic"], links, lasts)),
         _samples(plan, links, seconds),
         _traces(plan, links, seconds),
@@ -179,6 +183,26 @@ def _demand(traffic: dict[str, Any], seconds: float, links: _Links) -> tuple[flo
     aborted = count * lasts / (_usual(what["patience"]) / 1e9) if what["patience"] else 0.0
     found = min(pages * objects, carried + aborted + count * objects)
     return FLOW * count, PAGE * _poisson(min(pages, found)) + OBJECT * _poisson(found)
+
+
+def _routes(traffic: dict[str, Any], topology: dict[str, Any]) -> int:
+    """Return the bytes of the routes of transfers that come and go; those of other flows belong to `FLOW`.
+
+    Web traffic has a route for each pair of a client and a server, short transfers for each pair that occurs
+    if both are taken in turn.
+    """
+    kind = next(iter(traffic["kind"]))
+    if kind not in ("web", "tcp_short"):
+        return 0
+    if "dumbbell" in topology:
+        sides = [traffic.get("access") or topology["dumbbell"]["access"], topology["dumbbell"]["server"]]
+        clients, servers = (one["nodes"] or len(one["delays"]) or 1 for one in sides)
+        first = servers * min(clients, len(set(sides[0]["delays"])))
+    else:
+        clients, servers = len(traffic["from"]), len(traffic["to"])
+        first = clients * servers
+    pairs = clients * servers if kind == "web" else math.lcm(clients, servers)
+    return ROUTE * pairs + FIRST_ROUTE * min(first, pairs)
 
 
 def _packets(traffic: list[dict[str, Any]], links: _Links, seconds: float) -> float:
