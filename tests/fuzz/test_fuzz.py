@@ -192,4 +192,4 @@ def test_a_manifest_without_a_key_is_found(
 
     monkeypatch.setattr(Results, "open", staticmethod(opened))
     with pytest.raises(Found, match="manifest"):
-        search(stored(made("run"), tmp_path / "copy"), 10 * SHORT_STORED)
+        search(stored(made("run"), tmp_path / "copy"), 100 * SHORT_STORED)
