@@ -2,9 +2,9 @@
 //! plus the reordering window has passed since it was sent. The time of the last transmission is kept for
 //! every packet, so a lost retransmission is detected too.
 //!
-//! Packets of a flow are never reordered in this simulator. The reordering window is therefore that of RFC
-//! 8985, section 6.2, step 4, before reordering was seen: a quarter of the minimum RTT, and 0 in recovery or
-//! once three packets are sacked. DSACK, which would widen it, is not implemented.
+//! The reordering window is that of RFC 8985, section 6.2, step 4, before reordering was seen: a quarter of
+//! the minimum RTT, and 0 in recovery or once three packets are sacked. DSACK, which would widen it where a
+//! link reorders packets, is not implemented.
 
 use super::scoreboard::DUP_THRESH;
 use crate::packet::Sack;
