@@ -35,6 +35,8 @@ _WRONG_PLACE = {
 
 #: Longest part of a message, in characters: where, and what is wrong.
 MOST_TEXT = 400
+#: Longest list of what is allowed: names of one's own, such as paths of files, add to it.
+MOST_ALLOWED = 1000
 #: Number of errors of one input that are shown.
 MOST_ERRORS = 20
 
@@ -89,7 +91,7 @@ class InputError(SojournError):
         if self.nearest:
             line += f" (did you mean {self.nearest}?)"
         if self.allowed:
-            line += f"; allowed: {self.allowed}"
+            line += f"; allowed: {shortened(self.allowed, MOST_ALLOWED)}"
         return " ".join(line.split())
 
     def at(self, file: str) -> InputError:

@@ -87,3 +87,10 @@ def test_workers_are_a_number_from_one(workers: Any, small: sojourn.Scenario) ->
         Local(workers)
     with pytest.raises(sojourn.InputError, match="workers = "):
         list(runner.execute(api.plan(small, ["red"], 1), workers=workers))
+
+
+def test_a_long_list_of_allowed_values_is_cut() -> None:
+    """Algorithms of one's own, with the paths of their files, are in the list of allowed ones."""
+    text = str(sojourn.InputError("aqm", "= 'x' is not an algorithm", "a" * 3000))
+    assert len(text) < 1100
+    assert text.endswith("... (3000 characters)")
