@@ -18,6 +18,7 @@ from unittest.mock import Mock
 import pytest
 
 from sojourn import InputError, RunFailed, Scenario, load
+from sojourn.explore.page import page
 from sojourn.runner.execute import execute
 from sojourn.runner.point import points
 from sojourn.runner.store import Store
@@ -207,6 +208,21 @@ def test_a_run_with_too_many_routes_is_not_started(
     text = SCENARIO.format(**{**USUAL, "duration": "1s", "traffic": traffic, "server": ", nodes = 65536"})
     with pytest.raises(RunFailed, match=r"it may need 1,030,\d+ MB \(.*routes 1,030,"):
         list(execute(points(Scenario.from_toml(text), ["droptail"], [1]), Store(tmp_path), 1))
+
+
+def test_bench_and_the_live_page_have_the_same_bound(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail: without the bound each of them ends the process."""
+    monkeypatch.setenv(memory.MEMORY, "1GB")
+    traffic = WEB + '\naccess = { rate = "1Gbit/s", delays = ["5ms"], nodes = 65535 }'
+    text = SCENARIO.format(**{**USUAL, "duration": "1s", "traffic": traffic, "server": ", nodes = 65536"})
+    (tmp_path / "large.toml").write_text(text)
+    done = cli("bench", tmp_path / "large.toml", "--aqm", "droptail")
+    assert done.returncode == 1
+    assert "it may need 1,030," in done.stderr
+    with pytest.raises(RunFailed, match=r"it may need 1,030,\d+ MB"):
+        page(Scenario.from_toml(text), ["droptail"], server=True)
 
 
 #: The command line, with 600 MB of address space beyond what it has after its imports and a first run.

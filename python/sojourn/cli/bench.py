@@ -23,6 +23,7 @@ from sojourn.errors import RunFailed
 from sojourn.runner.check import check
 from sojourn.spec.scenario import Scenario, load
 from sojourn.terminal import show
+from sojourn.worlds.simulated.memory import refusal, run_limit, trace_limit
 
 DUMBBELL40 = """
 name = "dumbbell40"
@@ -91,8 +92,11 @@ def bench(
 
 def _speed(scenario: Scenario, spec: str) -> float:
     """Return packets offered to the measured queue per second of CPU time."""
+    limit = run_limit(1)
+    if (error := refusal(scenario.plan_json(spec), limit)) is not None:
+        raise RunFailed(f"{scenario.name}, {spec}: {error}")
     begun = time.process_time()
-    batch = _core.Batch([(scenario.plan_json(spec), 1)], 1)
+    batch = _core.Batch([(scenario.plan_json(spec), 1)], 1, trace_limit(limit))
     finished: list[tuple[int, object]] = []
     while not finished:
         finished = batch.poll(0.5)

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files, templates
+from sojourn.errors import RunFailed
 from sojourn.explore.controls import controls, dependent, measured_path
 from sojourn.explore.tours import Tour, tours
 from sojourn.spec.plan import is_tcp
 from sojourn.spec.scenario import Scenario
 from sojourn.spec.units import number
+from sojourn.worlds.simulated.memory import refusal, run_limit, trace_limit
 
 #: Points of a curve, and the shortest time between two samples, ns.
 SAMPLES, SHORTEST = 800, 1_000_000
@@ -143,7 +145,10 @@ def _data(
 
 
 def _digest(scenario: Scenario, spec: str) -> str:
-    view = json.loads(_core.view(scenario.plan_json(spec), 1))
+    plan, limit = scenario.plan_json(spec), run_limit(1)
+    if (error := refusal(plan, limit)) is not None:
+        raise RunFailed(f"{scenario.name}, {spec}: {error}")
+    view = json.loads(_core.view(plan, 1, None, trace_limit(limit)))
     return str(view["digest"])
 
 

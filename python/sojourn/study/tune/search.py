@@ -30,6 +30,7 @@ from sojourn.study.axes import with_parameter
 from sojourn.study.significance import Requirement
 from sojourn.study.tune.ranking import Objective
 from sojourn.study.tune.search_space import Dimension
+from sojourn.worlds.simulated.memory import refusal, run_limit
 
 if TYPE_CHECKING:
     import optuna
@@ -199,8 +200,10 @@ def _numbers(name: str, spec: str, values: Sequence[float | None]) -> list[float
 
 
 def _runs(scenario: Scenario, spec: str) -> bool:
+    plan = scenario.plan_json(spec)
     try:
-        _core.check(scenario.plan_json(spec))
+        if refusal(plan, run_limit(1)) is None:  # the core builds what it checks
+            _core.check(plan)
     except ValueError:
         return False
     return True
