@@ -33,7 +33,7 @@ SCENARIOS = [
     ("red min_th 5 max_th 15", "pfifo", ["did you mean droptail?"]),
     ("red min_th 5 max_th 15", "pfifo_fast", ["did you mean droptail?"]),
     ("red min_th 5 max_th 15", "sfq", ["did you mean fq_codel?"]),
-    ("red min_th 5 max_th 15", "bbr", ["is not an algorithm"]),
+    ("red min_th 5 max_th 15", "bbr", ["small.toml:15:1", "congestion control", 'variant = "bbr"']),
     ("count = 6", 'variant = "CUBIC"', ["traffic.ftp.variant", "did you mean cubic?"]),
     ("count = 6", 'variant = "bbr2"', ["did you mean bbr?"]),
     ("count = 6", 'variant = "prague"', ["did you mean dctcp?"]),
@@ -66,7 +66,11 @@ COMMANDS = [
     ("run small.toml --seeds 0", ["seeds = 0", "1 to 1000000"]),
     ("run small.toml --aqm red,pie", ["several algorithms", "--aqm is repeatable"]),
     ("run small.toml --aqm red min_th 15", ["needs quotes"]),
+    ("run small.toml --aqm cubic", ["'cubic' is a congestion control", 'variant = "cubic" in [[traffic]]']),
     ("run small.toml --metric delay", ["did you mean mean_delay_s?"]),
+    ("run small.toml --metric dealy", ["did you mean mean_delay_s?"]),
+    ("compare small.toml --metric ftp.goodptu", ["did you mean ftp.goodput_bps?"]),
+    ("tune small.toml --metric dealy", ["did you mean mean_delay_s?"]),
     ("run small.toml --world rael", ["did you mean real?"]),
     ("run small.toml --from 7s", ["warmup = '7s' is not before the end"]),
     ("run small.toml --from 4s --to 3s", ["warmup = '4s' is not before the end", "3s"]),
@@ -107,6 +111,15 @@ def test_a_mistake_in_a_scenario(
     assert good in SMALL
     small_file.write_text(SMALL.replace(good, bad, 1))
     refused(cli, "run small.toml", expected)
+    refused(cli, "sweep small.toml", expected)
+
+
+def test_a_mistake_in_the_scenario_of_a_plan(cli: Cli, tmp_path: Path) -> None:
+    """Its place is that in the plan. Seen to fail: the paths looked up without the table's name."""
+    text = SMALL.replace("limit =", "limt =").replace("[dumbbell", "[scenario.dumbbell")
+    text = text.replace("[queue", "[scenario.queue").replace("[[traffic", "[[scenario.traffic")
+    (tmp_path / "plan.toml").write_text(f"seeds = 2\n[scenario]\n{text}")
+    refused(cli, "sweep plan.toml", ["plan.toml:16:1: queue.limt", "did you mean limit?"])
 
 
 @pytest.mark.parametrize(("words", "expected"), COMMANDS, ids=[row[0] for row in COMMANDS])

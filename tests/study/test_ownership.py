@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import InputError, Scenario
-from sojourn.cli import call, compare_worlds, shell
+from sojourn.cli import call, shell
 from sojourn.runner.ownership import require_owner
 from sojourn.study.axes import Axis
 from sojourn.study.sweep import directory as sweep_directory
@@ -31,6 +31,7 @@ MADE = {
     "run": "run small.toml --seeds 1",
     "sweep": "sweep small.toml -L queue.limit 20p,30p --seeds 1",
     "tune": "tune small.toml --aqm red -P max_p --trials 2 --seeds 2 --confirm 2",
+    "compare-worlds": "compare-worlds small.toml --seeds 1 --no-grid",
 }
 OTHER = "another scenario (dumbbell.rate is '2Mbit/s' there, '3Mbit/s' here)"
 
@@ -64,7 +65,6 @@ def test_a_directory_of_another_study_is_refused_and_unchanged(
     others |= {words.replace("small", "faster"): " of small" for words in MADE.values()}
     others[MADE[made].replace("small", "faster")] = OTHER
     others["run small.toml --world fluid"] = " of small"
-    others["compare-worlds small.toml --no-grid"] = " of small"
     others["reproduce raqm2005 --quick"] = " of small"
     others["shell --rate 1mbit -- true"] = " of small"
     if made == "run":
@@ -90,6 +90,8 @@ def test_the_same_study_continues(here: Path) -> None:
     assert into("runs", MADE["run"]) == 0
     for words in (MADE["sweep"], "sweep swept/sweep.toml", MADE["sweep"].replace("30p", "40p")):
         assert into("swept", words) == 0, words
+    for words in (MADE["compare-worlds"], f"{MADE['compare-worlds']} --seeds 2"):
+        assert into("compared", words) == 0, words
     for words in (MADE["tune"], MADE["tune"], MADE["tune"].replace("--confirm 2", "--confirm 3")):
         assert into("tuned", words) == 0, words
 
@@ -174,18 +176,6 @@ def test_a_directory_that_cannot_be_made_is_named_as_typed(
     assert "/proc/nothing cannot be written" in capsys.readouterr().err.replace(":", "")
 
 
-def test_a_report_of_two_worlds_is_refused_if_another_study_entered_during_the_runs(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Seen to fail: `_write` called outside of `entering` (exit code 0, the report written)."""
-    monkeypatch.setattr(compare_worlds, "require_owner", lambda *_: None)  # as before the other one came
-    assert into("out", MADE["run"]) == 0
-    before = content(here / "out")
-    assert call(["compare-worlds", "small.toml", "--world", "fluid", "--seeds", "2", "--out", "out"]) == 2
-    assert "out holds runs of small" in capsys.readouterr().err
-    assert content(here / "out") == before
-
-
 @pytest.mark.parametrize(("made", "name"), [("run", "scenario.toml"), ("sweep", "sweep.toml")])
 def test_a_file_of_the_users_is_not_overwritten(
     made: str, name: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -196,10 +186,9 @@ def test_a_file_of_the_users_is_not_overwritten(
     assert (here / name).read_text() == f"# mine\n{SHORT}"
 
 
-def test_a_report_of_two_worlds_has_one_owner(tmp_path: Path) -> None:
-    """Seen to fail if any study may overwrite it, and if a comparison of two worlds cannot be repeated."""
+def test_a_report_without_results_is_not_overwritten(tmp_path: Path) -> None:
+    """Seen to fail if any study may overwrite it."""
     (tmp_path / "report.html").touch()
-    require_owner(tmp_path, "compare-worlds", "small")
     for kind in MADE:
         with pytest.raises(InputError, match=r"report\.html would be overwritten"):
             require_owner(tmp_path, kind, "small", SHORT)

@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -117,25 +118,44 @@ def print_json(value: Any) -> None:
     show(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
 
 
+def remaining(elapsed: float, share: float) -> str:
+    """Return the expected rest of a task of which a share is done after some seconds.
+
+    Examples
+    --------
+    >>> remaining(12.0, 0.25), remaining(100.0, 0.5), remaining(30.0, 0.001), remaining(3.0, 0.0)
+    ('36 s left', '1 min 40 s left', '8 h 19 min left', '')
+    """
+    if share <= 0:
+        return ""
+    seconds = round(elapsed * (1 / share - 1))
+    for unit, size, part, smaller in (("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if seconds >= size:
+            return f"{seconds // size} {unit} {seconds % size // smaller} {part} left"
+    return f"{seconds} s left"
+
+
 @contextlib.contextmanager
 def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
     """Show a progress bar; yield the function that updates it, or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %  {task.fields[runs]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
     bar = Progress(*columns, console=console(sys.stderr), transient=True)
-    task = bar.add_task(escape(title), total=1.0, runs="")
+    task = bar.add_task(escape(title), total=1.0, runs="", left="")
+    begun = time.monotonic()
 
     def move(share: float, done: int, total: int) -> None:
-        bar.update(task, completed=share, runs=f"{done} of {total} runs")
+        left = remaining(time.monotonic() - begun, share)
+        bar.update(task, completed=share, runs=f"{done} of {total} runs", left=left)
 
     bar.start()
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,9 @@ from sojourn.cli.common import note, progress, resumable, warn
 from sojourn.cli.emit import emit
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
 from sojourn.cli.run import note_duration
-from sojourn.cli.worlds_data import keep
 from sojourn.metrics import PERCENT
-from sojourn.results import Results
-from sojourn.runner.manifest import command_line
 from sojourn.spec.scenario import load
+from sojourn.study.two_worlds import Compared, begin, finish
 from sojourn.worlds import DEFAULT, find
 
 if TYPE_CHECKING:
@@ -45,19 +44,28 @@ def compare_packets(
     plan(scenario, aqms, seeds)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqms, repeats, world=world)))
     directory = out if out is not None else default_directory(scenario, specs, f"beside {world}")
+    command = ["sojourn", *sys.argv[1:]]
+    begin(directory, scenario, world, command)
     note_duration(scenario, len(specs) * repeats, world)
     with resumable(), progress(scenario.name) as move:
-        other = run(scenario, specs, repeats, world=world, out=directory, progress=move)
-        simulated = simulate(scenario, specs, repeats, seeds, workers, move)
+        other = run(
+            scenario, specs, repeats, world=world, out=directory / world, progress=move, command=command
+        )
+        simulated = simulate(scenario, specs, repeats, seeds, workers, move, directory)
     warn(f"{world}: {one}" for one in other.warnings)
-    found = rows(simulated, other)
-    tables = _of(found, world)
-    path = _write(directory, world, simulated[0], other, tables)
-    data: dict[str, Any] = {"metrics": [row.data(world) for row in found]}
-    keep(directory, world, {DEFAULT: simulated[0], world: other}, data)
-    data["report"] = str(path)
-    emit(Output(scenario.name, tables, data), json, export)
+    data = {"metrics": [row.data(world) for row in rows(simulated, other)]}
+    compared = finish(directory, simulated, other, data)
+    path = write_packets(compared)
+    emit(replace(of_packets(compared), data={**data, "report": str(path)}), json, export)
     note(f"report: {path}")
+
+
+def of_packets(compared: Compared) -> Output:
+    """Return the tables of a comparison with another world of packets."""
+    from sojourn.study.compare_worlds.packets import rows
+
+    found = rows(compared.simulated, compared.other)
+    return Output(compared.other.scenario.name, _of(found, compared.world), compared.data)
 
 
 def _of(found: list[Row], world: str) -> list[Table]:
@@ -86,12 +94,13 @@ def _of(found: list[Row], world: str) -> list[Table]:
     return tables
 
 
-def _write(directory: Path, world: str, simulated: Results, other: Results, tables: list[Table]) -> Path:
-    """Write the report of both worlds."""
+def write_packets(compared: Compared) -> Path:
+    """Write the report of a comparison with another world of packets; return its path."""
     from sojourn import plots
     from sojourn.report import Document, Figure, Section, Text, write
     from sojourn.study.compare_worlds.packets import TARGETS, USUAL
 
+    world, simulated, other = compared.world, compared.simulated[0], compared.other
     targets = "; ".join(f"{one.metric} {100 * one.share:g} %" for one in TARGETS)
     words = (
         f"*agrees*: the {world} mean is within the target of the simulated one ({targets}; mean delay also "
@@ -104,7 +113,7 @@ def _write(directory: Path, world: str, simulated: Results, other: Results, tabl
             "queue; the random numbers of the hosts differ."
         )
     sections = [Section("When the worlds agree", [Text(words)])]
-    for table in tables:
+    for table in of_packets(compared).tables:
         aqm = table.title
         parts: list[Any] = [written(table, f"Means over simulated and over {world} runs")]
         traces = [
@@ -119,10 +128,10 @@ def _write(directory: Path, world: str, simulated: Results, other: Results, tabl
         title=f"{simulated.scenario.name}: {DEFAULT} and {world}",
         subtitle=", ".join(simulated.aqms),
         kind="Two worlds",
-        command=command_line(["sojourn", *sys.argv[1:]]),
+        command=compared.command,
         summary=f"Simulated packets beside those of the {world} world"
         + (", whose runs depend on the machine and its load." if find(world).real_time else "."),
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
-    return write(page, directory / "report.html")
+    return write(page, compared.directory / "report.html")

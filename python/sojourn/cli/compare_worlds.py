@@ -6,27 +6,26 @@ This module compares a world of averages; `compare_packets` compares a world of 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn import _core, files
+from sojourn import _core
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, permit_code, progress, warn
-from sojourn.cli.compare_packets import compare_packets
+from sojourn.cli.common import note, permit_code, progress, resumable, warn
+from sojourn.cli.compare_packets import compare_packets, of_packets, write_packets
 from sojourn.cli.emit import emit
 from sojourn.cli.options import AllowCode, Aqm, Export, File, Json, Out, Workers
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
-from sojourn.cli.worlds_data import keep
 from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
 from sojourn.metrics import PERCENT, display, shown
 from sojourn.results import Results
-from sojourn.runner.manifest import command_line
-from sojourn.runner.ownership import entering, require_owner
 from sojourn.spec.scenario import load
+from sojourn.study.two_worlds import Compared, begin, copy_of, finish
 from sojourn.worlds import COMPARED, DEFAULT, REGISTRY, find
 
 if TYPE_CHECKING:
@@ -94,28 +93,44 @@ def _compare_averages(
     scenario = load(file)
     if aqm and len(aqm) > 1:
         raise InputError("aqm", "is given twice", f"one algorithm with --world {world}")
-    points = plan(scenario, aqm, seeds)
-    spec = points[0].spec
+    spec = plan(scenario, aqm, seeds)[0].spec
+    plan(scenario, [spec], 1, world=world)
     directory = out if out is not None else default_directory(scenario, [spec], f"beside {world}")
-    # Its report would overwrite that of another command. It is checked again when the report is written.
-    require_owner(directory, "compare-worlds", scenario.name)
-    averages = run_scenario(scenario, [spec], 1, world=world)
-    with progress(scenario.name) as move:
-        packets = run_scenario(scenario, [spec], seeds, workers=workers, progress=move)
+    command = ["sojourn", *sys.argv[1:]]
+    begin(directory, scenario, world, command)
+    of_runs: Any = {"command": command, "workers": workers}
+    with resumable(), progress(scenario.name) as move:
+        averages = run_scenario(scenario, [spec], 1, world=world, out=directory / world, **of_runs)
+        packets = run_scenario(scenario, [spec], seeds, out=copy_of(directory), progress=move, **of_runs)
         numbers = tuple(range(1, seeds + 1))
         cells = over_grid(scenario, spec, numbers, workers=workers, progress=move) if grid else []
     warn(f"{world}: {one}" for one in averages.warnings)
-    tables = _of(spec, world, averages, packets, cells)
     rows = [_row(name, world, averages, packets, spec) for name in shown("worlds")]
-    data = {"aqm": spec, "metrics": rows, "grid": [_cell(one, world) for one in cells]}
-    with entering(directory, "compare-worlds", scenario.name):
-        path = _write(directory, world, spec, averages, packets, tables)
-        keep(directory, world, {DEFAULT: packets, world: averages}, data)
-    data["report"] = str(path)
+    data = {"aqm": spec, "metrics": rows, "grid": [_data(one, world) for one in cells]}
+    compared = finish(directory, [packets], averages, data)
+    path = write_averages(compared)
+    output = of_averages(compared)
+    emit(replace(output, data={**data, "report": str(path)}), json, export)
+    note(f"report: {path}")
+
+
+def write_compared(compared: Compared) -> Path:
+    """Write the report of two worlds; return its path."""
+    return (write_packets if find(compared.world).has_packets else write_averages)(compared)
+
+
+def of_compared(compared: Compared) -> Output:
+    """Return the tables of two worlds."""
+    return (of_packets if find(compared.world).has_packets else of_averages)(compared)
+
+
+def of_averages(compared: Compared) -> Output:
+    """Return the tables of a comparison with a world of averages."""
+    cells = _cells(compared)
+    tables = _of(compared.data["aqm"], compared.world, compared.other, compared.simulated[0], cells)
     trusted = sum(one.trusted for one in cells)
     notes = [f"trusted at {trusted} of {len(cells)} points"] if cells else []
-    emit(Output(tables[0].title, tables, data, notes), json, export)
-    note(f"report: {path}")
+    return Output(tables[0].title, tables, compared.data, notes)
 
 
 def _row(name: str, world: str, averages: Results, packets: Results, spec: str) -> dict[str, Any]:
@@ -129,7 +144,7 @@ def _error(average: float | None, packets: float | None) -> float | None:
     return None if average is None or not packets else average / packets - 1
 
 
-def _cell(one: Cell, world: str) -> dict[str, Any]:
+def _data(one: Cell, world: str) -> dict[str, Any]:
     return {
         "flows": one.flows,
         "rtt_s": one.rtt,
@@ -141,6 +156,16 @@ def _cell(one: Cell, world: str) -> dict[str, Any]:
         "trusted": one.trusted,
         "reason": one.reason,
     }
+
+
+def _cells(compared: Compared) -> list[Cell]:
+    """Return the points of the grid from what `_data` made of them."""
+    from sojourn.study.compare_worlds.fluid import Cell
+
+    return [
+        Cell(one["flows"], one["rtt_s"], one["limit"], one[compared.world], one["packets"], one["window"])
+        for one in compared.data["grid"]
+    ]
 
 
 def _of(spec: str, world: str, averages: Results, packets: Results, cells: list[Cell]) -> list[Table]:
@@ -185,19 +210,14 @@ def _of(spec: str, world: str, averages: Results, packets: Results, cells: list[
     return tables
 
 
-def _write(
-    directory: Path,
-    world: str,
-    spec: str,
-    averages: Results,
-    packets: Results,
-    tables: list[Table],
-) -> Path:
-    """Write the report of both worlds; return its path."""
+def write_averages(compared: Compared) -> Path:
+    """Write the report of a comparison with a world of averages; return its path."""
     from sojourn import plots
     from sojourn.report import Document, Figure, Section, Text, write
     from sojourn.study.compare_worlds.fluid import BLIND, NEAR
 
+    world, packets, averages = compared.world, compared.simulated[0], compared.other
+    spec, tables = compared.data["aqm"], of_averages(compared).tables
     seed = packets.seeds[0]
     traces = [one.trace("queue", seed=seed).select("time_s", "queue_mean") for one in (packets, averages)]
     blocks: list[Any] = []
@@ -221,11 +241,9 @@ def _write(
         title=f"{averages.scenario.name}: {world} and packets",
         subtitle=spec,
         kind="Two worlds",
-        command=command_line(["sojourn", *sys.argv[1:]]),
+        command=compared.command,
         summary="Equations for averages, compared with simulated packets.",
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
-    path = directory / "report.html"
-    files.make_folder(directory)
-    return write(page, path)
+    return write(page, compared.directory / "report.html")

@@ -12,6 +12,7 @@ import typer
 
 from sojourn import _core, files
 from sojourn.cli.common import permit_code
+from sojourn.cli.compare_worlds import of_compared, write_compared
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Metric, path_of
 from sojourn.cli.output import Output
@@ -23,7 +24,7 @@ from sojourn.cli.tune import of_tuned, write_tuned
 from sojourn.errors import InputError
 from sojourn.metrics import Own, load
 from sojourn.results import Results
-from sojourn.study import shell_session
+from sojourn.study import shell_session, two_worlds
 from sojourn.study.compare import Comparison
 from sojourn.study.sweep import directory as sweep_directory
 from sojourn.study.tune import directory as tune_directory
@@ -36,7 +37,7 @@ def report(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="A folder of run, compare, sweep, tune or shell.",
+            help="A folder of run, compare, compare-worlds, sweep, tune or shell.",
             show_default=False,
             parser=path_of("DIR", "a folder of results"),
         ),
@@ -59,6 +60,13 @@ def report(
         swept = sweep_directory.reopen(directory, own)
         show(str(write_swept(swept)))
         output = partial(of_sweep, swept, names)
+    elif files.exists(directory / two_worlds.WORLDS):
+        if metric:
+            allowed = f"those of a part, such as {two_worlds.copy_of(directory)}"
+            raise InputError("metric", "is not for a comparison of worlds", allowed)
+        compared = two_worlds.reopen(directory)
+        show(str(write_compared(compared)))
+        output = partial(of_compared, compared)
     elif files.exists(directory / shell_session.LINK):
         session, results = shell_session.reopen(directory)
         results = _with(results, names, own)

@@ -45,6 +45,7 @@ from sojourn.errors import InputError
 from sojourn.format import Scale
 from sojourn.runner.code import missing_permission
 from sojourn.runner.leases import retry
+from sojourn.runner.manifest import manifest_of
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.study.axes import listed, spaced
@@ -167,7 +168,7 @@ def sweep(
         note("nothing is varied; to vary a key: -L queue.limit 50p,100p")
     note(f"folder: {folder}")
     if swept.complete:
-        note(f"for a report: sojourn report {shlex.quote(str(folder))}")
+        note(f"report: {write_swept(swept)}")
         note(f"id: {swept.id}")
 
 
@@ -213,7 +214,7 @@ def write_swept(swept: Swept) -> Path:
 
     assert swept.directory is not None
     path = swept.directory / "report.html"
-    return report.write(report.for_swept(swept, status(swept.directory)["command"]), path)
+    return report.write(report.for_swept(swept, manifest_of(swept.directory).get("command", "")), path)
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 from sojourn.record import UNFINISHED, UNKNOWN, Record
 from sojourn.stats.batch_means import heavy_tail
 from sojourn.stats.warmup import NOT_SETTLED, SETTLED, QueueParts, Settling, queue_parts, settling
-from sojourn.warning_codes import coded, extended
+from sojourn.warning_codes import code_of, coded, extended
 
 LEAST_UTILIZATION = 0.5
 #: From here on the link is used.
@@ -37,6 +37,8 @@ FEW_PACKETS = 3
 FULLER = 2.0
 #: Share of unfinished transfers up to which their percentiles are shown without a warning.
 MOST_UNFINISHED = 0.01
+#: Codes of warnings about the traffic, not about the algorithm.
+OF_DEMAND = ("W06",)
 #: What to run if a queue has not settled.
 REMEDY = "a longer warm-up decides; run --warmup auto finds one"
 
@@ -253,22 +255,27 @@ def unsettled(found: Mapping[str, Settling]) -> list[str]:
 def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
     """Return the warnings about several runs, each with the number of runs of an algorithm that have it.
 
+    Those about the traffic are counted over all algorithms.
+
     Examples
     --------
     >>> summary([("pie", ["it is late"]), ("pie", []), ("red", ["it is late"])])
     ['pie: it is late (1 of 2 runs)', 'red: it is late (1 of 1 runs)']
+    >>> summary((spec, [coded("W06", "sizes vary")]) for spec in ("pie", "red"))
+    ['sizes vary (2 of 2 runs) (sojourn explain W06)']
     """
-    runs: dict[str, int] = {}
+    runs: dict[str, int] = {"": 0}
     counts: dict[tuple[str, str], int] = {}
     examples: dict[tuple[str, str], str] = {}
     for spec, sentences in found:
         runs[spec] = runs.get(spec, 0) + 1
+        runs[""] += 1
         for sentence in sentences:
-            key = (spec, _kind(sentence))
+            key = ("" if code_of(sentence) in OF_DEMAND else spec, _kind(sentence))
             counts[key] = counts.get(key, 0) + 1
             examples.setdefault(key, sentence)
     return [
-        f"{spec}: {extended(examples[spec, kind], f' ({n} of {runs[spec]} runs)')}"
+        (f"{spec}: " if spec else "") + extended(examples[spec, kind], f" ({n} of {runs[spec]} runs)")
         for (spec, kind), n in counts.items()
     ]
 

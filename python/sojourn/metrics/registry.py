@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from sojourn import _core
 from sojourn.format import UNSCALED, Scale, scaled
 from sojourn.metrics.tables import Table
 
@@ -54,6 +55,8 @@ MILLISECONDS: Final = Scale(1e3, "ms")
 MEGABITS: Final = Scale(1e-6, "Mbit/s")
 #: Prefixes of the metrics of a queue, a class or a phase, and the word in labels.
 KINDS: Final = {"queues": "queue", "classes": "class", "phases": "phase"}
+#: Longest part of a metric's name that is not compared with a misspelt word, such as a unit.
+MOST_SHORT: Final = 3
 #: Position of a metric that sets none: after those that set one.
 LAST: Final = 1000
 
@@ -174,6 +177,21 @@ def per_class() -> list[str]:
 def find(name: str) -> Metric | None:
     """Return the metric of a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
     return METRICS.get(name) or OWN.get().get(name) or METRICS.get(name.rpartition(".")[2])
+
+
+def nearest(word: str) -> str | None:
+    """Return the metric that was probably meant by a word: by its name, or by one word of it.
+
+    Examples
+    --------
+    >>> nearest("mean_dealy_s"), nearest("dealy"), nearest("goodptu"), nearest("nothing")
+    ('mean_delay_s', 'mean_delay_s', 'goodput_bps', None)
+    """
+    if (whole := _core.nearest(word, list(METRICS))) is not None:
+        return whole
+    words = dict.fromkeys(part for name in METRICS for part in name.split("_") if len(part) > MOST_SHORT)
+    part = _core.nearest(word, list(words)) if len(word) > MOST_SHORT else None
+    return None if part is None else _core.nearest(part, list(METRICS))
 
 
 def label(name: str) -> str:

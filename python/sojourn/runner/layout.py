@@ -292,6 +292,19 @@ KINDS: dict[str, tuple[File, ...]] = {
         File("confirm/*", "folder", "the confirmation: a folder of the kind `run`"),
         REPORT,
     ),
+    "compare-worlds": (
+        SCENARIO,
+        MANIFEST,
+        SCHEMA_FILE,
+        File(
+            "worlds.json",
+            "JSON",
+            "the numbers of the report: metrics in both worlds, and the points of the grid",
+        ),
+        File("simulated*/*", "folder", "the simulated runs: folders of the kind `run`"),
+        File("WORLD/*", "folder", "the runs of the other world: a folder of the kind `run`"),
+        REPORT,
+    ),
     "reproduce": (
         *COMMON,
         *TRACES,

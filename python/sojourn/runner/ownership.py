@@ -24,7 +24,15 @@ from sojourn.worlds import DEFAULT
 
 MANIFEST, TUNE, REPORT = "manifest.json", "tune.json", "report.html"
 #: The file that describes a study, by kind.
-FILES = {"tune": "scenario.toml", "sweep": "sweep.toml", "shell": "link.toml", "run": "scenario.toml"}
+FILES = {
+    "tune": "scenario.toml",
+    "sweep": "sweep.toml",
+    "shell": "link.toml",
+    "run": "scenario.toml",
+    "compare-worlds": "scenario.toml",
+}
+#: The kind of a folder with folders of runs of two worlds, and the key of its manifest with their names.
+KIND_COMPARED, COMPARED = "compare-worlds", "compared"
 #: Description of a directory's content, by kind of study; a shell has no name.
 HELD = {
     "run": "runs of {}",
@@ -33,6 +41,7 @@ HELD = {
     "shell": "a session of a shell",
     "reproduce": "the paper {}",
     "search": "a search of readings of {}",
+    "compare-worlds": "a comparison of worlds of {}",
 }
 
 
@@ -53,6 +62,8 @@ def owner_of(directory: Path) -> Owner | None:
         kind = "search" if "readings" in facts else "reproduce"
         return Owner(kind, str(facts["paper"]), None, command=str(facts.get("command", "")))
     for kind, file in FILES.items():
+        if kind != "tune" and (kind == KIND_COMPARED) != (COMPARED in facts):
+            continue
         own = _json(directory / TUNE) if kind == "tune" else facts
         about = _about(kind, directory / file)
         if own and about is not None:
@@ -71,7 +82,7 @@ def require_owner(
     out : path
         The directory; it need not exist.
     kind : str
-        Kind of study: a key of `HELD`, or another word, which matches no existing study.
+        Kind of study: a key of `HELD`.
     name : str
         Name of the scenario, or id of a paper.
     text : str, optional
@@ -159,7 +170,7 @@ def _spare(directory: Path, kind: str, text: str | None) -> None:
     """Raise ``InputError`` if the study would overwrite a file of the user."""
     report = directory / REPORT
     alone = files.is_file(report) and not any(files.exists(directory / name) for name in (MANIFEST, TUNE))
-    if alone and kind != "compare-worlds":  # which writes only a report
+    if alone:
         raise InputError(os.fspath(report), "would be overwritten", "a folder of its own, with --out DIR")
     file = directory / FILES.get(kind, "")
     if text is None or not files.is_file(file):

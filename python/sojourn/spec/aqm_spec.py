@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -45,7 +46,8 @@ class Spec(str):
     SpecError
         If the text is not a valid spec.
     InputError
-        If it is too long, contains a null character, or names a file without a class.
+        If it is too long, contains a null character, or names a congestion control, or a file without a
+        class.
 
     Examples
     --------
@@ -74,7 +76,13 @@ class Spec(str):
             raise InputError(f"{text[:40]!r}", "contains a null character")
         if (file := text.partition(" ")[0]).endswith(".py"):
             raise InputError(file, "names a file without a class", f"{file}:CLASS")
-        spec = super().__new__(cls, _core.canonical(text))
+        try:
+            spec = super().__new__(cls, _core.canonical(text))
+        except _core.SpecError:
+            if (name := text.strip().partition(" ")[0].lower()) in congestion_controls():
+                problem = "is a congestion control of senders, not an algorithm of a queue"
+                raise InputError(repr(name), problem, f'variant = "{name}" in [[traffic]]') from None
+            raise
         info = _core.spec_info(spec)
         spec.name, spec.values = info["name"], MappingProxyType(info["values"])
         spec.limit, spec.ecn, spec.known = info["limit"], info["ecn"], info["known"]
@@ -85,6 +93,12 @@ class Spec(str):
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)
+
+
+@cache
+def congestion_controls() -> tuple[str, ...]:
+    """Return the names of the congestion controls that traffic can have."""
+    return next(tuple(one["choices"]) for one in _core.tcp_schema() if one["name"] == "variant")
 
 
 _parsed: WeakValueDictionary[str, Spec] = WeakValueDictionary()

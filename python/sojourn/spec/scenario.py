@@ -28,7 +28,7 @@ from sojourn.spec.units import Wrongs
 from sojourn.spec.validation_errors import refusal
 
 #: The source of the scenario that is being validated, and its text.
-_source: ContextVar[tuple[str, str]] = ContextVar("source", default=("scenario", ""))
+_source: ContextVar[tuple[str, str, tuple[str, ...]]] = ContextVar("source", default=("scenario", "", ()))
 
 
 class Scenario(ScenarioFields):
@@ -60,21 +60,28 @@ class Scenario(ScenarioFields):
     _plans: dict[str, str] = PrivateAttr(default_factory=dict)
 
     def __init__(self, /, **data: Any) -> None:
-        where, text = _source.get()
+        where, text, table = _source.get()
         outer = folder.set(str(Path(where).parent))
         try:
             super().__init__(**data)
         except ValidationError as error:
-            positions = {path: (line, column) for path, line, column in _core.toml_positions(text)}
+            positions = {
+                path[len(table) :]: (line, column)
+                for path, line, column in _core.toml_positions(text)
+                if path[: len(table)] == table
+            }
             raise refusal(error, Scenario, data, where, positions) from None
         finally:
             folder.reset(outer)
         self._where = where
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], where: str, text: str = "") -> Scenario:
-        """Return the scenario of TOML data; `where` is their source in messages, `text` gives the lines."""
-        outer = _source.set((where, text))
+    def of(cls, data: Mapping[str, Any], where: str, text: str = "", table: tuple[str, ...] = ()) -> Scenario:
+        """Return the scenario of TOML data.
+
+        `where` is their source in messages; `text` gives the lines of `table` (empty: of the whole file).
+        """
+        outer = _source.set((where, text, table))
         try:
             return cls(**data)
         finally:
@@ -104,14 +111,7 @@ class Scenario(ScenarioFields):
             Whether it is part of a results folder: then ``conventions = "default"``, the name until
             version 0.1, is read as ``"rfc"``.
         """
-        try:
-            data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            twice = re.search(r"traffic|link", str(error)) and "Cannot" in str(error)
-            remedy = "[[traffic]] and [[link]], with two brackets, for each" if twice else ""
-            raise InputError(where, f"is not TOML: {error}", remedy) from None
-        except RecursionError:
-            raise InputError(where, "is not TOML: nested too deeply") from None
+        data = parsed(text, where)
         return cls.of(renamed(data) if is_stored else data, where, text)
 
     def to_toml(self) -> str:
@@ -149,6 +149,18 @@ class Scenario(ScenarioFields):
     def measured(self) -> str:
         """The name of the measured queue."""
         return plan.measured(self)
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """Return the data of a scenario or a plan in TOML; `where` is its source in messages."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        twice = re.search(r"traffic|link", str(error)) and "Cannot" in str(error)
+        remedy = "[[traffic]] and [[link]], with two brackets, for each" if twice else ""
+        raise InputError(where, f"is not TOML: {error}", remedy) from None
+    except RecursionError:
+        raise InputError(where, "is not TOML: nested too deeply") from None
 
 
 def _plain(value: Any) -> Any:

@@ -19,7 +19,7 @@ from sojourn.algorithms import spec_of as canonical
 from sojourn.api import plan, scenario_of
 from sojourn.api import run as run_scenario
 from sojourn.errors import InputError
-from sojourn.metrics import METRICS, OWN, find, label, shown
+from sojourn.metrics import METRICS, OWN, find, label, nearest, shown
 from sojourn.metrics import load as load_own
 from sojourn.metrics.evaluation import OF_WINDOW
 from sojourn.results import Results
@@ -581,7 +581,7 @@ def check_metric(scenario: Scenario, key: str, name: str) -> None:
     if name in OWN.get():
         return
     if own not in METRICS:
-        near = _core.nearest(own, list(METRICS))
+        near = nearest(own)
         allowed = f"{', '.join(METRICS)}; and of a traffic, like {scenario.traffic[-1].name}.goodput_bps"
         raise InputError(key, f"= {name!r} is not a metric", allowed, near and f"{group}{dot}{near}")
     scope = METRICS[own].scope

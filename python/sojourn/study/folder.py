@@ -24,7 +24,7 @@ from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import stored, warn_of_changes
 from sojourn.runner.manifest import manifest_of
-from sojourn.runner.ownership import owner_of
+from sojourn.runner.ownership import COMPARED, owner_of
 from sojourn.runner.sealed import Damaged, table
 from sojourn.stats import mean_ci
 from sojourn.study import shell_session
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
     from sojourn.metrics.own import Function
 
-Kind = Literal["run", "sweep", "tune", "reproduce", "search", "shell"]
+Kind = Literal["run", "sweep", "tune", "reproduce", "search", "shell", "compare-worlds"]
 #: Folders that an error names, at most.
 MOST_NAMED = 5
 #: What identifies a run in `Folder.runs`, besides varied keys; all other columns are metrics.
-LABELS = ("experiment_id", "reading", "arm", "aqm", "seed", "run_id")
+LABELS = ("world", "experiment_id", "reading", "arm", "aqm", "seed", "run_id")
 
 
 class Folder:
@@ -54,8 +54,8 @@ class Folder:
     path : Path
         The folder.
     kind : str
-        ``run`` (of ``run``, ``compare`` and ``compare-worlds``), ``sweep``, ``tune``, ``reproduce``,
-        ``search`` (of readings of a paper) or ``shell``.
+        ``run`` (of ``run`` and ``compare``), ``sweep``, ``tune``, ``reproduce``, ``search`` (of readings of
+        a paper), ``shell`` or ``compare-worlds``.
     """
 
     def __init__(self, path: Path, kind: Kind) -> None:
@@ -98,11 +98,25 @@ class Folder:
         return Archive(self.path)
 
     @cached_property
-    def runs(self) -> pl.DataFrame:
-        """One row per finished run: varied keys or arm, aqm, seed, run_id, then every metric.
+    def parts(self) -> dict[str, Folder]:
+        """The folders of runs inside a folder of ``compare-worlds``, by name; otherwise none."""
+        names = self.manifest.get(COMPARED, [])
+        return {name: Folder(self.path / name, "run") for name in names}
 
-        In a reproduction, a run that several arms use has several rows.
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """One row per finished run: world, varied keys or arm, aqm, seed, run_id, then every metric.
+
+        ``world`` is there in a comparison of worlds only, with the name of the part. In a reproduction, a
+        run that several arms use has several rows.
         """
+        import polars as pl
+
+        if self.parts:
+            frames = [
+                one.runs.select(pl.lit(name).alias("world"), pl.all()) for name, one in self.parts.items()
+            ]
+            return pl.concat(frames, how="diagonal_relaxed")
         if self.kind == "sweep":
             return self._sweep_runs()
         if self.kind == "reproduce" and (found := self._stored("metrics.parquet")) is not None:
@@ -179,7 +193,9 @@ class Folder:
         InputError
             If the folder has no such run.
         """
-        stored = self.archive.read(arguments.text(run_id, "run_id", "a run_id of runs"))
+        wanted = arguments.text(run_id, "run_id", "a run_id of runs")
+        archives = [one.archive for one in (self, *self.parts.values())]
+        stored = next((found for one in archives if (found := one.read(wanted)) is not None), None)
         if stored is None:
             raise InputError(f"run {run_id}", f"is not in {self.path}", "a run_id of runs")
         return stored.record
@@ -252,6 +268,8 @@ class Folder:
             return tune_directory.reopen(self.path)
         if self.kind == "shell":
             return shell_session.reopen(self.path)[1]
+        if self.parts:
+            raise InputError(str(self.path), "has several studies", "study of one of the parts")
         if self.kind == "run":
             results = Results.open(self.path)
             return Comparison.of(results) or results
@@ -354,4 +372,4 @@ def _instead(path: Path) -> tuple[str]:
     near += [one / name for one in near for name in sorted(files.names(one))]
     if inside := [str(one) for one in near if owner_of(one) is not None]:
         return (", ".join(inside[:MOST_NAMED]),)
-    return ("a folder of run, compare, sweep, tune, reproduce or shell",)
+    return ("a folder of run, compare, compare-worlds, sweep, tune, reproduce or shell",)

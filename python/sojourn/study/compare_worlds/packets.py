@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sojourn.api import run
@@ -20,6 +21,7 @@ from sojourn.results import Results
 from sojourn.runner.execute import Progress
 from sojourn.spec.scenario import Scenario
 from sojourn.stats import deviation
+from sojourn.study.two_worlds import copy_of
 from sojourn.worlds import DEFAULT
 
 
@@ -99,6 +101,7 @@ def simulate(
     count: int,
     workers: int | None = None,
     progress: Progress | None = None,
+    directory: Path | None = None,
 ) -> list[Results]:
     """Return simulated runs for the comparison with another world.
 
@@ -110,6 +113,8 @@ def simulate(
         Number of the other world's runs: seeds 1 to `repeats`.
     count : int
         Minimum number of simulated runs of each algorithm; every seed has the same number.
+    directory : Path, optional
+        The folder of the comparison, which keeps them.
 
     Returns
     -------
@@ -118,7 +123,11 @@ def simulate(
         (starts, sizes, gaps) depend on the seed and these names, those of queues on the seed alone.
     """
     copies = [scenario, *(_renamed(scenario, number) for number in range(1, -(-count // repeats)))]
-    return [run(copy, specs, repeats, workers=workers, progress=progress) for copy in copies]
+    folders = [directory and copy_of(directory, number) for number in range(len(copies))]
+    return [
+        run(copy, specs, repeats, workers=workers, progress=progress, out=folder)
+        for copy, folder in zip(copies, folders, strict=True)
+    ]
 
 
 def _renamed(scenario: Scenario, number: int) -> Scenario:

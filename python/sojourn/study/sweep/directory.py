@@ -51,10 +51,11 @@ README = """\
 | summary.parquet | when all runs are complete: mean and half-width of the 95 % interval over the seeds |
 | rows.parquet | when all runs are complete: run id and hash of each row |
 | failures.jsonl | failed runs: seed, reason, command to repeat the run |
+| report.html | when all runs are complete: the report |
 | manifest.json | versions, command, status |
 | schema.json | the columns of these tables: types, units, codes |
 
-Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, one of
+Progress: `sojourn sweep status DIR`. The report again: `sojourn report DIR`. In Python, one of
 
     polars.read_parquet("DIR/summary.parquet")
     pandas.read_parquet("DIR/summary.parquet")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from sojourn import _core
 from sojourn.errors import InputError
 from sojourn.files.untrusted import MOST_SCENARIO, read_text
-from sojourn.spec.scenario import Scenario, load, renamed, unreadable
+from sojourn.spec.scenario import Scenario, load, parsed, renamed, unreadable
 from sojourn.study.axes import Axis, listed, spaced
 from sojourn.study.sweep.model import Sweep
 
@@ -35,15 +34,12 @@ def read(path: str | os.PathLike[str], or_scenario: bool = False, is_stored: boo
     """
     where = str(path)
     try:
-        data = tomllib.loads(read_text(path, MOST_SCENARIO))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(where, f"is not TOML: {error}") from None
-    except RecursionError:
-        raise InputError(where, "is not TOML: nested too deeply") from None
+        text = read_text(path, MOST_SCENARIO)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
+    data = parsed(text, where)
     if or_scenario and {"scenario", "vary"}.isdisjoint(data):
-        return Sweep(Scenario.of(data, where), [], [])
+        return Sweep(Scenario.of(data, where, text), [], [])
     known = ("scenario", "aqms", "seeds", "seed_from", "vary")
     for key in data:
         if key not in known:
@@ -52,7 +48,7 @@ def read(path: str | os.PathLike[str], or_scenario: bool = False, is_stored: boo
             )
     scenario = data.get("scenario")
     if isinstance(scenario, dict):
-        varied = Scenario.of(renamed(scenario) if is_stored else scenario, where)
+        varied = Scenario.of(renamed(scenario) if is_stored else scenario, where, text, ("scenario",))
     elif isinstance(scenario, str):
         varied = load(Path(path).parent / scenario, is_stored=is_stored)
     else:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sojourn import _core
 from sojourn.errors import InputError, unknown
 from sojourn.files.untrusted import MOST_SCENARIO, MOST_TRACE, read_bytes, read_text, reason
-from sojourn.metrics import METRICS, find
+from sojourn.metrics import METRICS, find, nearest
 from sojourn.study.tune.rank import Column, Weight, literal, printed, weigh
 
 WEIGHTS: dict[str, Weight] = {"literal": literal, "printed": printed}
@@ -47,7 +47,7 @@ class Objective(NamedTuple):
         known = find(name) if own in METRICS else None
         better = direction or (known.better if known is not None else "")
         if not better:
-            near = None if known is not None else _core.nearest(own, list(METRICS))
+            near = None if known is not None else nearest(own)
             allowed = f"{name}:lower or {name}:higher"
             raise InputError(f"metric {name}", "has no better direction", allowed, near)
         return cls(name, better == "higher")
