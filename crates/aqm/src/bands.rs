@@ -67,6 +67,8 @@ pub(crate) struct Bands {
     /// The queues of bands with an algorithm; a band with a scheduler has a queue here that stays empty.
     bank: Bank,
     nested: Vec<Option<Box<dyn Scheduler>>>,
+    /// No band has a scheduler: the bank holds all packets.
+    flat: bool,
     precedences: u8,
     limit: Limit,
     limits: Limits,
@@ -101,7 +103,8 @@ impl Bands {
             }
         }
         let bank = Bank::new(aqms, link);
-        Ok(Bands { bank, nested, precedences: config.precedences as u8, limit: link.limit, limits })
+        let flat = nested.iter().all(Option::is_none);
+        Ok(Bands { bank, nested, flat, precedences: config.precedences as u8, limit: link.limit, limits })
     }
 
     /// The band of a packet, and its view for the band's algorithm.
@@ -113,11 +116,16 @@ impl Bands {
     pub(crate) fn count(&self) -> usize {
         self.nested.len()
     }
+    /// The bands with a scheduler.
+    fn schedulers(&self) -> impl Iterator<Item = &dyn Scheduler> {
+        let nested = if self.flat { &[] } else { &self.nested[..] };
+        nested.iter().flatten().map(|inner| &**inner)
+    }
     pub(crate) fn packets(&self) -> u32 {
-        self.bank.packets() + self.nested.iter().flatten().map(|inner| inner.packets()).sum::<u32>()
+        self.bank.packets() + self.schedulers().map(|inner| inner.packets()).sum::<u32>()
     }
     pub(crate) fn bytes(&self) -> u64 {
-        self.bank.bytes() + self.nested.iter().flatten().map(|inner| inner.bytes()).sum::<u64>()
+        self.bank.bytes() + self.schedulers().map(|inner| inner.bytes()).sum::<u64>()
     }
     pub(crate) fn packets_of(&self, index: usize) -> u32 {
         self.nested[index].as_ref().map_or_else(|| self.bank.packets_of(index), |inner| inner.packets())
@@ -225,7 +233,7 @@ impl Bands {
     }
 
     pub(crate) fn next_timer(&self) -> Option<Time> {
-        let nested = self.nested.iter().flatten().filter_map(|inner| inner.next_timer());
+        let nested = self.schedulers().filter_map(|inner| inner.next_timer());
         nested.chain(self.bank.next_timer()).min()
     }
 

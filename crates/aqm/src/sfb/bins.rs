@@ -36,6 +36,36 @@ struct Table {
     hash: Stream,
     /// The bins of all levels, one level after the other.
     bins: Vec<Bin>,
+    /// The places of the flows hashed last.
+    places: Places,
+}
+
+/// A direct-mapped cache of hashes: row f mod [`ROWS`] has the indices of the bins of flow f, if the flow is its owner.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    owners: Vec<Option<FlowId>>,
+    /// One row after the other, with one index for each level.
+    indices: Vec<u16>,
+}
+
+/// Number of rows, a power of two.
+const ROWS: usize = 256;
+
+impl Places {
+    /// The indices of the bins of `flow`: one on each level.
+    fn of(&mut self, flow: FlowId, hash: &Stream, shape: &Shape) -> &[u16] {
+        if self.owners.is_empty() {
+            self.owners.resize(ROWS, None);
+            self.indices.resize(ROWS * shape.levels, 0);
+        }
+        let row = flow.0 as usize % ROWS;
+        let indices = &mut self.indices[row * shape.levels..][..shape.levels];
+        if self.owners[row] != Some(flow) {
+            self.owners[row] = Some(flow);
+            indices.iter_mut().zip(places(hash, flow, shape)).for_each(|(to, index)| *to = index);
+        }
+        indices
+    }
 }
 
 /// One BLUE.
@@ -71,8 +101,8 @@ impl Bins {
             if table.epoch != epoch && !(next_too && table.epoch == epoch + 1) {
                 continue;
             }
-            for index in places(&table.hash, flow, &self.shape) {
-                let packets = &mut table.bins[index].packets;
+            for index in table.places.of(flow, &table.hash, &self.shape) {
+                let packets = &mut table.bins[usize::from(*index)].packets;
                 *packets = if enters { *packets + 1 } else { packets.saturating_sub(1) };
             }
         }
@@ -92,8 +122,8 @@ impl Bins {
         let Bins { shape, tables } = self;
         let table = open(tables, shape, epoch, rng);
         let mut smallest = (1.0, u32::MAX);
-        for index in places(&table.hash, flow, shape) {
-            let bin = &mut table.bins[index];
+        for index in table.places.of(flow, &table.hash, shape) {
+            let bin = &mut table.bins[usize::from(*index)];
             bin.step(now, shape);
             smallest = (bin.p.min(smallest.0), bin.packets.min(smallest.1));
         }
@@ -114,7 +144,7 @@ fn open<'a>(
         let mut bins = slot.take().map_or_else(Vec::new, |last| last.bins);
         bins.clear();
         bins.resize(shape.levels * shape.bins, Bin::default());
-        *slot = Some(Table { epoch, hash, bins });
+        *slot = Some(Table { epoch, hash, bins, places: Places::default() });
     }
     slot.as_mut().expect("the table exists")
 }
@@ -136,10 +166,10 @@ impl Bin {
 }
 
 /// The indices of the bins of `flow`: one on each level.
-fn places(hash: &Stream, flow: FlowId, shape: &Shape) -> impl Iterator<Item = usize> + use<> {
+fn places(hash: &Stream, flow: FlowId, shape: &Shape) -> impl Iterator<Item = u16> + use<> {
     let (levels, bins) = (shape.levels, shape.bins);
     let mut numbers = hash.indexed(u64::from(flow.0));
-    (0..levels).map(move |level| level * bins + (numbers.bits() % bins as u64) as usize)
+    (0..levels).map(move |level| (level * bins + (numbers.bits() % bins as u64) as usize) as u16)
 }
 
 #[cfg(test)]
@@ -169,7 +199,7 @@ mod tests {
         };
         let mut bins = Bins::new(shape.clone());
         let hash = open(&mut bins.tables, &shape, 0, &mut Always(0.5)).hash.clone();
-        let flow_in = |bins: [usize; 2]| {
+        let flow_in = |bins: [u16; 2]| {
             let mut flows = (0..1000).map(FlowId);
             flows.find(|flow| places(&hash, *flow, &shape).eq(bins)).expect("one of many flows")
         };

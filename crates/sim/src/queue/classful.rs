@@ -14,6 +14,8 @@ pub(super) struct Classful {
     scheduler: Box<dyn Scheduler>,
     slab: PacketSlab,
     rng: Stream,
+    /// What waits. It changes only when a packet is enqueued or dequeued.
+    backlog: Backlog,
     /// The packet taken last.
     taken: QueuedPacket,
     /// The hosts of packets, if the scheduler needs them.
@@ -64,12 +66,13 @@ impl PacketSlab {
 impl Classful {
     pub(super) fn new(name: &str, scheduler: Box<dyn Scheduler>, seed: u64) -> Classful {
         let rng = Stream::new(seed, &format!("queue/{name}/aqm"));
-        Classful { scheduler, slab: PacketSlab::default(), rng, taken: QueuedPacket::default(), hosts: None }
+        let (slab, backlog, taken) = Default::default();
+        Classful { scheduler, slab, rng, backlog, taken, hosts: None }
     }
 
     /// Packets and bytes that wait.
     pub(super) fn backlog(&self) -> Backlog {
-        Backlog { packets: self.scheduler.packets(), bytes: self.scheduler.bytes() }
+        self.backlog
     }
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
         self.slab.places.iter().flatten().map(|one| &one.packet)
@@ -86,7 +89,6 @@ impl Classful {
     /// A packet arrives.
     #[inline(never)]
     pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, stats: &mut QueueStats) {
-        let before = self.backlog();
         stats.arrival(now, packet);
         let token = self.slab.put(QueuedPacket { packet: *packet, arrived: now, number: stats.latest() });
         let slab = &mut self.slab;
@@ -98,17 +100,25 @@ impl Classful {
         self.scheduler.enqueue(now, token, &view, &mut self.rng, &mut |token, outcome| {
             slab.apply(now, token, outcome, stats);
         });
-        stats.counters.change(now, before, self.backlog());
+        self.count(now, stats);
+    }
+
+    /// Count the change of the backlog.
+    #[inline(always)]
+    fn count(&mut self, now: Time, stats: &mut QueueStats) {
+        let before = self.backlog;
+        self.backlog = Backlog { packets: self.scheduler.packets(), bytes: self.scheduler.bytes() };
+        stats.counters.change(now, before, self.backlog);
     }
 
     /// Take the next packet to send, if there is one.
     #[inline(never)]
     pub(super) fn dequeue(&mut self, now: Time, stats: &mut QueueStats) -> bool {
-        let (before, slab) = (self.backlog(), &mut self.slab);
+        let slab = &mut self.slab;
         let next = self.scheduler.dequeue(now, &mut self.rng, &mut |token, outcome| {
             slab.apply(now, token, outcome, stats);
         });
-        stats.counters.change(now, before, self.backlog());
+        self.count(now, stats);
         let Some((token, _)) = next else {
             stats.rest(now);
             return false;
