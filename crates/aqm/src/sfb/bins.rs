@@ -40,7 +40,7 @@ struct Table {
     places: Places,
 }
 
-/// A direct-mapped cache of hashes: row f mod [`ROWS`] has the indices of the bins of flow f, if f is its owner.
+/// A direct-mapped cache of hashes: row f mod [`ROWS`] has the indices of the bins of flow f, its owner.
 #[derive(Clone, Debug, Default)]
 struct Places {
     owners: Vec<Option<FlowId>>,
