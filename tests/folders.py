@@ -70,7 +70,7 @@ def check_folder(folder: Path, kind: str) -> set[str]:
     seen = set()
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         name = path.relative_to(folder).as_posix()
-        if name.startswith("confirm/") or (kind == "compare-worlds" and "/" in name):
+        if name.startswith("confirm/") or (kind in ("compare-worlds", "evaluate") and "/" in name):
             continue
         # The most specific description is that with the longest pattern.
         matches = [one for one in described["files"] if fnmatch.fnmatchcase(name, pattern(one["path"]))]

@@ -42,6 +42,7 @@ COMMANDS = {
     "explore": ("explore", "explore"),
     "stability": ("stability", "stability"),
     "design": ("stability", "design"),
+    "evaluate": ("evaluate", "evaluate"),
     "reproduce": ("reproduce", "reproduce"),
     "list": ("list_", "list_algorithms"),
     "explain": ("explain", "explain"),

@@ -119,8 +119,8 @@ def compare(
     scenario = load(file)
     with resumable(), executor(workers, serial, dask) as maker:
         scenario = with_warmup(scenario, warmup, aqm, maker, to)
-    share = None if until_ci is None else _share("until-ci", until_ci)
-    margin = None if until_equivalent is None else _share("until-equivalent", until_equivalent)
+    share = None if until_ci is None else share_of("until-ci", until_ci)
+    margin = None if until_equivalent is None else share_of("until-equivalent", until_equivalent)
     aqm = aqm or usual(scenario)
     wanted = plan(scenario, aqm, seeds, seed_from)
     specs = list(dict.fromkeys(point.spec for point in wanted))
@@ -162,7 +162,8 @@ def compare(
     note(f"id: {comparison.results.id}")
 
 
-def _share(option: str, text: str) -> float:
+def share_of(option: str, text: str) -> float:
+    """Return the share that an option gives, like 5% or 0.05."""
     number, percent, rest = text.partition("%")
     try:
         value = float(number)

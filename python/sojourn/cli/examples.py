@@ -41,6 +41,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "sojourn design pi --flows 60 --rate 15Mbit/s --rtt 240ms",
         "sojourn design pie --flows 4 --rate 100Mbit/s --rtt 40ms",
     ),
+    "evaluate": (
+        "sojourn evaluate mine.py:Mine --quick",
+        "sojourn evaluate pie --against codel --scenario 8.2 --export table.tex",
+    ),
     "reproduce": (
         "sojourn reproduce raqm2005 --quick",
         "sojourn reproduce taildrop2001 --search --readings 16",

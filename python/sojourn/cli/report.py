@@ -14,6 +14,7 @@ from sojourn import _core, files
 from sojourn.cli.common import permit_code
 from sojourn.cli.compare_worlds import of_compared, write_compared
 from sojourn.cli.emit import write_exports
+from sojourn.cli.evaluate import of_evaluation, write_evaluation
 from sojourn.cli.options import Export, Metric, path_of
 from sojourn.cli.output import Output
 from sojourn.cli.run import write_report
@@ -26,6 +27,7 @@ from sojourn.metrics import Own, load
 from sojourn.results import Results
 from sojourn.study import shell_session, two_worlds
 from sojourn.study.compare import Comparison
+from sojourn.study.evaluate import run as evaluation_directory
 from sojourn.study.sweep import directory as sweep_directory
 from sojourn.study.tune import directory as tune_directory
 from sojourn.study.tune.model import CONFIRM
@@ -37,16 +39,20 @@ def report(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="A folder of run, compare, compare-worlds, sweep, tune or shell.",
+            help="A folder of run, compare, compare-worlds, sweep, tune, evaluate or shell.",
             show_default=False,
             parser=path_of("DIR", "a folder of results"),
         ),
     ],
     metric: Metric = None,
     export: Export = None,
+    allow_code: Annotated[
+        bool,
+        typer.Option("--allow-code", help="Execute the Python code that DIR names, if it is an evaluation."),
+    ] = False,
 ) -> None:
     """Write the report of stored results again. Show metrics of stored runs, also own ones. Export tables."""
-    permit_code(False, metric)
+    permit_code(allow_code, metric)
     names, own = load(metric or ())
     output: Callable[[], Output]
     if files.exists(directory / tune_directory.MANIFEST):
@@ -67,6 +73,14 @@ def report(
         compared = two_worlds.reopen(directory)
         show(str(write_compared(compared)))
         output = partial(of_compared, compared)
+    elif files.exists(directory / evaluation_directory.PLAN):
+        if metric:
+            raise InputError(
+                "metric", "is not for an evaluation, whose metrics are those of RFC 7928", "those of a case"
+            )
+        evaluation = evaluation_directory.reopen(directory)
+        show(str(write_evaluation(evaluation)))
+        output = partial(of_evaluation, evaluation, every=True)
     elif files.exists(directory / shell_session.LINK):
         session, results = shell_session.reopen(directory)
         results = _with(results, names, own)

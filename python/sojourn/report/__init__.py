@@ -17,6 +17,7 @@ from sojourn.report.document import (
     Text,
     Verdicts,
 )
+from sojourn.report.evaluated import for_evaluation
 from sojourn.report.html import render, write
 from sojourn.report.results import for_results, metric_column, metric_table
 from sojourn.report.swept import for_swept
@@ -38,6 +39,7 @@ __all__ = [
     "estimate",
     "for_advice",
     "for_comparison",
+    "for_evaluation",
     "for_results",
     "for_swept",
     "for_tuned",

@@ -87,6 +87,12 @@ def _blocks(comparison: Comparison) -> list[Block]:
                 live=live.points(runs, comparison.aqms),
             )
         )
+    found.append(differences(comparison))
+    return found
+
+
+def differences(comparison: Comparison) -> Table:
+    """Return the table of means, with the difference from the baseline below each."""
     columns = {"aqm": Column("algorithm", kind="spec")}
     for name in comparison.metrics:
         columns[name] = replace(
@@ -96,5 +102,4 @@ def _blocks(comparison: Comparison) -> list[Block]:
         f"Means with their intervals; below: the difference from {comparison.baseline}, in parentheses if "
         "it is not significant. Green: better, red: worse."
     )
-    found.append(Table(frame_of(comparison), caption, columns))
-    return found
+    return Table(frame_of(comparison), caption, columns)

@@ -88,7 +88,7 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
         Section("What if", lab(results, manifest)),
         Section("What was run", _what(scenario, specs, seeds, getattr(results, "fast_path", None))),
         Section("All metrics", _all_metrics(summary, specs)),
-        Section("Parameters", _parameters(specs, registry, str(getattr(scenario, "conventions", "")))),
+        Section("Parameters", parameters(specs, registry, str(getattr(scenario, "conventions", "")))),
         Section("How to repeat it", _repeat(results, scenario, manifest, seeds)),
     ]
     return Document(
@@ -376,8 +376,8 @@ def _known(summary: pl.DataFrame, metric: str) -> bool:
     return summary.filter((pl.col("metric") == metric) & pl.col("mean").is_not_null()).height > 0
 
 
-def _parameters(specs: Sequence[str], registry: Registry | None, conventions: str) -> list[Block]:
-
+def parameters(specs: Sequence[str], registry: Registry | None, conventions: str) -> list[Block]:
+    """Return a table of the parameters of each algorithm: value, what set it, meaning, source."""
     registry = known_algorithms(registry)
     found: list[Block] = []
     titles = labels(specs)

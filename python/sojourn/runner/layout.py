@@ -374,6 +374,16 @@ KINDS: dict[str, tuple[File, ...]] = {
         File("search.json", "JSON", "readings, their scores, and single claims"),
         File("search.md", "Markdown", "the same in words and tables"),
     ),
+    "evaluate": (
+        SCHEMA_FILE,
+        MANIFEST,
+        REPORT,
+        File("evaluation.toml", "TOML", "the evaluated algorithm, and whether the runs are short"),
+        File("CASE/*", "folder", "each case of a scenario, as `S6-50ms`: a folder of the kind `run`"),
+        File("fair/*", "folder", "the fair comparison over target delays: a folder of the kind `run`"),
+        File("sensitivity/*", "folder", "half and twice each parameter: a folder of the kind `run`"),
+        File("figures/*", "PDF", "the figures of the report, with `--pdf`"),
+    ),
     "shell": (
         *COMMON,
         *TRACES,

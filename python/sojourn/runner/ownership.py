@@ -28,11 +28,13 @@ FILES = {
     "tune": "scenario.toml",
     "sweep": "sweep.toml",
     "shell": "link.toml",
+    "evaluate": "evaluation.toml",
     "run": "scenario.toml",
     "compare-worlds": "scenario.toml",
 }
-#: The kind of a folder with folders of runs of two worlds, and the key of its manifest with their names.
-KIND_COMPARED, COMPARED = "compare-worlds", "compared"
+#: The kinds of folders that consist of folders of runs; the manifest has their names under `PARTS`.
+KIND_COMPARED, KIND_EVALUATION = "compare-worlds", "evaluate"
+PARTS = "parts"
 #: Description of a directory's content, by kind of study; a shell has no name.
 HELD = {
     "run": "runs of {}",
@@ -42,6 +44,7 @@ HELD = {
     "reproduce": "the paper {}",
     "search": "a search of readings of {}",
     "compare-worlds": "a comparison of worlds of {}",
+    "evaluate": "an evaluation of {}",
 }
 
 
@@ -62,7 +65,7 @@ def owner_of(directory: Path) -> Owner | None:
         kind = "search" if "readings" in facts else "reproduce"
         return Owner(kind, str(facts["paper"]), None, command=str(facts.get("command", "")))
     for kind, file in FILES.items():
-        if kind != "tune" and (kind == KIND_COMPARED) != (COMPARED in facts):
+        if kind != "tune" and (kind in (KIND_COMPARED, KIND_EVALUATION)) != (PARTS in facts):
             continue
         own = _json(directory / TUNE) if kind == "tune" else facts
         about = _about(kind, directory / file)

@@ -466,7 +466,7 @@ def compare(
     keys += [("metric", name) for name in chosen] + [("sort", sort)] + [("on", name) for name in on]
     for key, name in keys:
         check_metric(scenario, key, name)
-    _check_rules(until_ci, until_difference, until_equivalent, on)
+    check_rules(until_ci, until_difference, until_equivalent, on)
     adds = until_ci is not None or until_difference is not None or until_equivalent is not None
     if adds and not 2 <= seeds <= most_seeds <= MOST_SEEDS:
         raise InputError("seeds", f"= {seeds} to {most_seeds} is not a range", "at least 2, most seeds above")
@@ -528,7 +528,7 @@ def compare(
     return keep(comparison)
 
 
-def _check_rules(
+def check_rules(
     until_ci: float | None, until_difference: str | None, until_equivalent: float | None, on: Sequence[str]
 ) -> None:
     """Raise ``InputError`` if the rules for the number of seeds contradict each other."""

@@ -24,7 +24,7 @@ from sojourn.runner import layout
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import stored, warn_of_changes
 from sojourn.runner.manifest import manifest_of
-from sojourn.runner.ownership import COMPARED, owner_of
+from sojourn.runner.ownership import KIND_COMPARED, KIND_EVALUATION, PARTS, owner_of
 from sojourn.runner.sealed import Damaged, table
 from sojourn.stats import mean_ci
 from sojourn.study import shell_session
@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 
     from sojourn.metrics.own import Function
 
-Kind = Literal["run", "sweep", "tune", "reproduce", "search", "shell", "compare-worlds"]
+Kind = Literal["run", "sweep", "tune", "reproduce", "search", "shell", "compare-worlds", "evaluate"]
+#: Of a folder of folders: the column of `Folder.runs` with their names.
+PART_NAMES = {KIND_COMPARED: "world", KIND_EVALUATION: "case"}
 #: Folders that an error names, at most.
 MOST_NAMED = 5
 #: What identifies a run in `Folder.runs`, besides varied keys; all other columns are metrics.
-LABELS = ("world", "experiment_id", "reading", "arm", "aqm", "seed", "run_id")
+LABELS = ("world", "case", "experiment_id", "reading", "arm", "aqm", "seed", "run_id")
 
 
 class Folder:
@@ -55,7 +57,7 @@ class Folder:
         The folder.
     kind : str
         ``run`` (of ``run`` and ``compare``), ``sweep``, ``tune``, ``reproduce``, ``search`` (of readings of
-        a paper), ``shell`` or ``compare-worlds``.
+        a paper), ``shell``, ``compare-worlds`` or ``evaluate``.
     """
 
     def __init__(self, path: Path, kind: Kind) -> None:
@@ -99,22 +101,23 @@ class Folder:
 
     @cached_property
     def parts(self) -> dict[str, Folder]:
-        """The folders of runs inside a folder of ``compare-worlds``, by name; otherwise none."""
-        names = self.manifest.get(COMPARED, [])
+        """The folders of runs of a folder of ``compare-worlds`` or ``evaluate``, by name; otherwise none."""
+        names = self.manifest.get(PARTS, [])
         return {name: Folder(self.path / name, "run") for name in names}
 
     @cached_property
     def runs(self) -> pl.DataFrame:
-        """One row per finished run: world, varied keys or arm, aqm, seed, run_id, then every metric.
+        """One row per finished run: world or case, varied keys or arm, aqm, seed, run_id, then every metric.
 
-        ``world`` is there in a comparison of worlds only, with the name of the part. In a reproduction, a
-        run that several arms use has several rows.
+        The name of the part is in the column ``world`` of a comparison of worlds, and ``case`` of an
+        evaluation; others have neither. In a reproduction, a run that several arms use has several rows.
         """
         import polars as pl
 
         if self.parts:
             frames = [
-                one.runs.select(pl.lit(name).alias("world"), pl.all()) for name, one in self.parts.items()
+                one.runs.select(pl.lit(name).alias(PART_NAMES[self.kind]), pl.all())
+                for name, one in self.parts.items()
             ]
             return pl.concat(frames, how="diagonal_relaxed")
         if self.kind == "sweep":
@@ -332,7 +335,8 @@ def open(directory: str | os.PathLike[str]) -> Folder:  # noqa: A001 - called as
     Parameters
     ----------
     directory : path
-        A folder of ``run``, ``compare``, ``compare-worlds``, ``sweep``, ``tune``, ``reproduce`` or ``shell``.
+        A folder of ``run``, ``compare``, ``compare-worlds``, ``sweep``, ``tune``, ``reproduce``, ``evaluate``
+        or ``shell``.
 
     Raises
     ------
@@ -372,4 +376,4 @@ def _instead(path: Path) -> tuple[str]:
     near += [one / name for one in near for name in sorted(files.names(one))]
     if inside := [str(one) for one in near if owner_of(one) is not None]:
         return (", ".join(inside[:MOST_NAMED]),)
-    return ("a folder of run, compare, compare-worlds, sweep, tune, reproduce or shell",)
+    return ("a folder of run, compare, compare-worlds, sweep, tune, reproduce, evaluate or shell",)

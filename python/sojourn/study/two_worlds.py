@@ -17,7 +17,7 @@ from sojourn.errors import InputError, refuse_damaged
 from sojourn.results import Results
 from sojourn.runner import layout
 from sojourn.runner.manifest import command_line, machine, manifest_of, write_manifest
-from sojourn.runner.ownership import COMPARED, KIND_COMPARED, entering
+from sojourn.runner.ownership import KIND_COMPARED, PARTS, entering
 from sojourn.spec.scenario import Scenario
 from sojourn.worlds import DEFAULT
 
@@ -71,7 +71,7 @@ def begin(directory: Path, scenario: Scenario, world: str, command: Sequence[str
         facts = {
             "name": scenario.name,
             "world": world,
-            COMPARED: [],
+            PARTS: [],
             "version": _core.VERSION,
             "core_version": _core.CORE_VERSION,
             "command": command_line(command),
@@ -90,7 +90,7 @@ def finish(
     manifest = manifest_of(directory)
     parts = [one.directory for one in (*simulated, other) if one.directory is not None]
     files.write(directory / WORLDS, json.dumps(data, indent=2) + "\n")
-    manifest |= {COMPARED: [part.name for part in parts], "aqms": other.aqms, "status": "complete"}
+    manifest |= {PARTS: [part.name for part in parts], "aqms": other.aqms, "status": "complete"}
     write_manifest(directory, manifest)
     return Compared(directory, manifest["world"], simulated, other, manifest["command"], data)
 
@@ -108,5 +108,5 @@ def reopen(directory: Path) -> Compared:
     if manifest["status"] != "complete":
         raise InputError(str(directory), "is not complete", f"finish it with: {manifest['command']}")
     data = json.loads(files.read_text(directory / WORLDS) or "{}")
-    *simulated, other = [Results.open(directory / name) for name in manifest[COMPARED]]
+    *simulated, other = [Results.open(directory / name) for name in manifest[PARTS]]
     return Compared(directory, manifest["world"], simulated, other, manifest["command"], data)

@@ -30,7 +30,7 @@ from sojourn.runner.data import damaged as damaged_data
 from sojourn.runner.data import listed
 from sojourn.runner.identity import ROWS, STATED, identifier, read_rows, row_hash
 from sojourn.runner.manifest import MANIFEST, manifest_of
-from sojourn.runner.ownership import COMPARED
+from sojourn.runner.ownership import PARTS
 from sojourn.runner.point import Point
 from sojourn.runner.sealed import Damaged, table
 from sojourn.spec.scenario import Scenario, load
@@ -204,8 +204,10 @@ def verify(
     wanted = Sample.parse(sample)
     folder = Path(directory)
     if not files.names(folder / "runs"):
-        parts = ", ".join(str(folder / name) for name in manifest_of(folder).get(COMPARED, ()))
-        problem = "has folders of two worlds" if parts else "is not a results folder: it has no finished runs"
+        parts = ", ".join(str(folder / name) for name in manifest_of(folder).get(PARTS, ()))
+        problem = (
+            "consists of folders of results" if parts else "is not a results folder: it has no finished runs"
+        )
         raise InputError(str(folder), problem, parts)
     found = Verification()
     folders = [one for one in (folder, folder / CONFIRM) if files.is_folder(one / "runs")]

@@ -1,0 +1,1 @@
+"""The evaluation of RFC 7928: scenarios, runs, verdicts."""

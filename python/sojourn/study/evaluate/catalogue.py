@@ -1,0 +1,181 @@
+"""The scenarios of RFC 7928: cases, metrics, assumptions; read from ``rfc7928.toml`` and ``scenarios/``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from sojourn import _core
+from sojourn.errors import InputError
+from sojourn.spec.scenario import Scenario, load
+from sojourn.study.axes import Axis, cells
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A value that the RFC leaves open: its name, the value, and why it was chosen."""
+
+    name: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario file, and what the case changes in it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the case, and of its folder.
+    file : str
+        The file in ``scenarios/``.
+    changes : mapping of str to str
+        Values by key, as in a sweep.
+    """
+
+    name: str
+    file: str
+    changes: Mapping[str, str]
+
+    def scenario(self, shorter: Mapping[str, str] | None = None) -> Scenario:
+        """Return the scenario; `shorter` replaces its duration and warm-up.
+
+        Raises
+        ------
+        InputError
+            If this version lacks something that the case needs.
+        """
+        axes = [Axis(key, (value,)) for key, value in self.changes.items()]
+        varied = cells(load(FOLDER / "scenarios" / self.file), ["droptail"], axes)[0].scenario
+        return varied.with_(name=self.name, **(shorter or {}))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A scenario of the RFC.
+
+    Attributes
+    ----------
+    id, section, title : str
+        Number in the table of scenarios (S1 to S21), section of the RFC, title.
+    weight : str
+        Whether the RFC demands it: ``must be considered``, ``may be considered``, and so on.
+    metrics : tuple of str
+        The metrics that decide about it, in all cases.
+    cases : tuple of Case
+        What is run; empty for a discussion.
+    assumptions : tuple of Assumption
+        The values that the RFC leaves open.
+    shorter : mapping of str to str
+        Duration and warm-up with ``--quick``.
+    topic : str
+        Of a discussion: stability, scheduling, cost or control.
+    """
+
+    id: str
+    section: str
+    title: str
+    weight: str
+    metrics: tuple[str, ...]
+    cases: tuple[Case, ...]
+    assumptions: tuple[Assumption, ...]
+    shorter: Mapping[str, str]
+    topic: str
+
+    @cached_property
+    def missing(self) -> str:
+        """What this version lacks to run it; empty if nothing."""
+        try:
+            for case in self.cases:
+                case.scenario()
+        except InputError as error:
+            return f"{error.where.rpartition(': ')[2]} {error.problem}"
+        return ""
+
+    @property
+    def name(self) -> str:
+        """Number, section and title."""
+        return f"{self.id} ({self.section}): {self.title}"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All scenarios in the order of the RFC, and the assumptions that hold for all of them."""
+
+    entries: tuple[Entry, ...]
+    assumptions: tuple[Assumption, ...]
+
+    def choose(self, wanted: Iterable[str]) -> tuple[Entry, ...]:
+        """Return the entries of some numbers and sections; all if none is given.
+
+        A section contains those below it: ``8.2`` are S8 to S12b.
+
+        Raises
+        ------
+        InputError
+            If there is no such scenario, or one that is named cannot run.
+
+        Examples
+        --------
+        >>> [one.id for one in catalogue().choose(["8.2.6", "S1"])]
+        ['S1', 'S12a', 'S12b']
+        """
+        chosen = list(wanted)
+        for word in chosen:
+            if not any(_names(word, one) for one in self.entries):
+                known = [name for one in self.entries for name in (one.id, one.section)]
+                near = _core.nearest(word, known)
+                raise InputError("scenario", f"= {word!r} is not of RFC 7928", ", ".join(known), near)
+        found = tuple(one for one in self.entries if not chosen or any(_names(w, one) for w in chosen))
+        for one in found if chosen else ():
+            if one.missing:
+                raise InputError(f"scenario {one.id}", f"cannot run: {one.missing}", _runnable(self.entries))
+        return found
+
+
+@cache
+def catalogue() -> Catalogue:
+    """Return the scenarios of RFC 7928.
+
+    Examples
+    --------
+    >>> [one.id for one in catalogue().entries][:5]
+    ['S1', 'S2', 'S3', 'S4a', 'S4b']
+    """
+    data = tomllib.loads((FOLDER / "rfc7928.toml").read_text(encoding="utf-8"))
+    entries = tuple(_entry(one, data["quick"]) for one in data["scenario"])
+    return Catalogue(entries, _assumptions(data))
+
+
+def _entry(data: Mapping[str, Any], quick: Mapping[str, str]) -> Entry:
+    cases = [Case(one["name"], one["file"], one.get("set", {})) for one in data.get("case", ())]
+    return Entry(
+        data["id"],
+        data["section"],
+        data["title"],
+        data["weight"],
+        tuple(data["metrics"]),
+        tuple(cases),
+        _assumptions(data),
+        data.get("quick", quick),
+        data.get("topic", ""),
+    )
+
+
+def _assumptions(data: Mapping[str, Any]) -> tuple[Assumption, ...]:
+    return tuple(Assumption(one["name"], one["value"], one["reason"]) for one in data.get("assumption", ()))
+
+
+def _names(word: str, entry: Entry) -> bool:
+    return word.upper() == entry.id.upper() or f"{entry.section}.".startswith(f"{word}.")
+
+
+def _runnable(entries: Iterable[Entry]) -> str:
+    return ", ".join(one.id for one in entries if not one.missing)

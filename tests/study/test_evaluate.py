@@ -1,0 +1,202 @@
+"""The evaluation by RFC 7928: scenarios, verdicts on wrong algorithms, resuming, errors, folder.
+
+Mutants seen to fail: a scenario left out; a lacking value that does not count as worse; marks that are not
+compared with drops; a manifest without the names of the cases.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from folders import check_folder
+from sojourn import InputError, RunFailed
+from sojourn.algorithms import permit_all, spec_of
+from sojourn.study.evaluate.catalogue import catalogue
+from sojourn.study.evaluate.model import IDENTICAL, MIXED, WORSE, Evaluation, Plan
+from sojourn.study.evaluate.run import evaluate, reopen
+from support import Cli
+
+#: Scenarios of the RFC that need senders and applications which this version lacks.
+REFUSED = {"S5": "ledbat", "S7-III": "video", "S7-IV": "video", "S14": "video"}
+WRONG = '''
+import sojourn
+
+class Never(sojourn.Aqm):
+    """Never drops."""
+
+    def on_arrival(self, now, packet, queue, rng):
+        return sojourn.PASS
+
+class Always(sojourn.Aqm):
+    """Drops everything."""
+
+    def on_arrival(self, now, packet, queue, rng):
+        return sojourn.DROP
+
+class IgnoresEcn(sojourn.Aqm):
+    """Drops at random, also packets that could be marked."""
+
+    def on_arrival(self, now, packet, queue, rng):
+        return sojourn.DROP if rng.uniform() < 0.01 else sojourn.PASS
+'''
+
+
+def plan(aqm: str, *scenarios: str, against: tuple[str, ...] = (), seeds: int = 3) -> Plan:
+    rivals = tuple(spec_of(one) for one in against)
+    return Plan(spec_of(aqm), rivals, catalogue().choose(scenarios), seeds, quick=True)
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    """A file with three wrong algorithms."""
+    path = tmp_path / "wrong.py"
+    path.write_text(WRONG)
+    permit_all()
+    return str(path)
+
+
+def verdicts(evaluation: Evaluation) -> dict[str, str]:
+    return {one.case.name: one.cell(evaluation.plan.aqm).verdict for one in evaluation.judged}
+
+
+def test_all_scenarios_of_the_rfc_are_there() -> None:
+    found = [one.id for one in catalogue().entries]
+    assert {name.partition("-")[0].rstrip("ab") for name in found} == {f"S{i}" for i in range(1, 22)}
+    for one in catalogue().entries:
+        assert one.cases or one.topic, one.id
+        assert one.metrics or one.topic, one.id
+        for case in one.cases:
+            if one.id not in REFUSED:
+                assert case.scenario().name == case.name
+                assert case.scenario(one.shorter).seconds <= case.scenario().seconds
+    assert [one.id for one in catalogue().entries if one.missing] == list(REFUSED)
+    assert all(REFUSED[one.id] in one.missing for one in catalogue().entries if one.missing)
+
+
+def test_an_algorithm_that_never_drops_is_found_out(wrong: str, tmp_path: Path) -> None:
+    found = evaluate(plan(f"{wrong}:Never", "S8", "S18"), tmp_path / "out")
+    assert set(verdicts(found).values()) == {IDENTICAL}
+    assert "it does nothing" in found.verdict
+
+
+def test_an_algorithm_that_drops_everything_is_found_out(wrong: str, tmp_path: Path) -> None:
+    found = evaluate(plan(f"{wrong}:Always", "S1", "S8"), tmp_path / "out")
+    assert set(verdicts(found).values()) == {WORSE}
+    details = [one.cell(found.plan.aqm).detail for one in found.judged]
+    assert all("goodput \u2212100 %" in one for one in details), details
+    assert {one.judged.case.name for one in found.failures} == {"S1", "S8"}
+
+
+def test_an_algorithm_that_ignores_ecn_is_found_out(wrong: str, tmp_path: Path) -> None:
+    found = evaluate(plan(f"{wrong}:IgnoresEcn", "S18"), tmp_path / "out")
+    assert found.verdict.endswith("It ignores ECN.")
+    assert any("no marks" in reason for one in found.failures for reason in one.reasons)
+    marking = evaluate(plan("red", "S18"), tmp_path / "red")
+    assert "ECN" not in marking.verdict
+
+
+def test_a_good_algorithm_is_better_than_drop_tail(tmp_path: Path) -> None:
+    found = evaluate(plan("codel", "S8", against=("pie",)), tmp_path / "out")
+    assert verdicts(found)["S8"] in ("better", MIXED)
+    assert any("delay" in one for one in found.judged[0].cell("codel").sizes)
+    assert found.fair is not None
+    assert {"codel target 2ms", "pie target 40ms"} <= set(found.fair.aqms)
+
+
+def test_an_interrupted_evaluation_continues(tmp_path: Path) -> None:
+    """The first case is not run again, and the result is that of an uninterrupted evaluation."""
+    wanted = plan("pie", "S9", "S10", seeds=2)
+    whole = evaluate(wanted, tmp_path / "whole")
+
+    def interrupt(title: str) -> None:
+        if title == "S10":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(wanted, tmp_path / "out", progress=interrupt)
+    assert json.loads((tmp_path / "out/manifest.json").read_text())["status"] == "interrupted"
+    with pytest.raises(InputError, match="is not complete"):
+        reopen(tmp_path / "out")
+    runs = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/S9/runs").iterdir()}
+    assert runs
+    again = evaluate(wanted, tmp_path / "out")
+    assert runs == {path: path.stat().st_mtime_ns for path in (tmp_path / "out/S9/runs").iterdir()}
+    assert [one.comparison.table().to_dicts() for one in again.judged] == [
+        one.comparison.table().to_dicts() for one in whole.judged
+    ]
+
+
+def test_the_folder_opens_and_its_report_renders_again(cli: Cli, tmp_path: Path) -> None:
+    words = (
+        "evaluate",
+        "pie",
+        "--quick",
+        "--seeds",
+        2,
+        "--against",
+        "codel",
+        "--scenario",
+        "8.2.5",
+        "--out",
+        "out",
+    )
+    done = cli(*words)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "out"
+    assert check_folder(folder, "evaluate") == {
+        "schema.json", "manifest.json", "report.html", "evaluation.toml",
+    }  # fmt: skip
+    opened = sojourn.open(folder)
+    assert (opened.kind, opened.is_complete, list(opened.parts)) == ("evaluate", True, ["S11"])
+    assert set(opened.runs.select("case", "aqm", "seed").rows()) == {
+        ("S11", aqm, seed) for aqm in ("droptail", "pie", "codel") for seed in (1, 2)
+    }
+    page = (folder / "report.html").read_bytes()
+    (folder / "report.html").unlink()
+    assert cli("report", "out").returncode == 0
+    assert (folder / "report.html").read_bytes() == page
+
+
+def test_a_folder_has_one_evaluated_algorithm(cli: Cli, tmp_path: Path) -> None:
+    words = ("evaluate", "--quick", "--seeds", 1, "--against", "codel", "--scenario", "S9", "--out", "out")
+    assert cli(*words, "pie").returncode == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    done = cli(*words, "red")
+    assert done.returncode == 2
+    assert "holds an evaluation of another" in done.stderr or "out holds" in done.stderr
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["pie", "--scenario", "S99"], "scenario = 'S99' is not of RFC 7928"),
+        (["pie", "--scenario", "S14"], "scenario S14 cannot run"),
+        (["droptail"], "NAME = droptail is what every algorithm is compared with"),
+        (["pi e"], "pi.e is not a parameter"),
+        (["pie", "--against", "codl,pei"], "codel"),
+        (["pie", "--until-ci", "5"], "until-ci = 5 is out of range"),
+        (["pie", "--seeds", "0"], "seeds = 0 is out of range"),
+        ([], "SPEC is missing"),
+    ],
+)
+def test_mistakes_are_named(words: list[str], message: str, cli: Cli, tmp_path: Path) -> None:
+    done = cli("evaluate", "--out", "out", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_failing_algorithm_fails_with_its_case(tmp_path: Path) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text(
+        "import sojourn\n\n\nclass Bad(sojourn.Aqm):\n    def on_arrival(self, now, packet, queue, rng):\n"
+        "        return 1 / 0\n"
+    )
+    permit_all()
+    with pytest.raises((RunFailed, InputError), match="division by zero"):
+        evaluate(plan(f"{path}:Bad", "S9", seeds=1), tmp_path / "out")
