@@ -7,6 +7,7 @@ compared with drops; a manifest without the names of the cases.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 import sojourn
 from folders import check_folder
 from sojourn import InputError, RunFailed
-from sojourn.algorithms import permit_all, spec_of
+from sojourn.algorithms import permitting, spec_of
 from sojourn.study.evaluate.catalogue import catalogue
 from sojourn.study.evaluate.model import IDENTICAL, MIXED, WORSE, Evaluation, Plan
 from sojourn.study.evaluate.run import evaluate, reopen
@@ -51,12 +52,12 @@ def plan(aqm: str, *scenarios: str, against: tuple[str, ...] = (), seeds: int = 
 
 
 @pytest.fixture
-def wrong(tmp_path: Path) -> str:
-    """A file with three wrong algorithms."""
+def wrong(tmp_path: Path) -> Iterator[str]:
+    """A file with three wrong algorithms, which may be executed."""
     path = tmp_path / "wrong.py"
     path.write_text(WRONG)
-    permit_all()
-    return str(path)
+    with permitting(True):
+        yield str(path)
 
 
 def verdicts(evaluation: Evaluation) -> dict[str, str]:
@@ -197,6 +198,5 @@ def test_a_failing_algorithm_fails_with_its_case(tmp_path: Path) -> None:
         "import sojourn\n\n\nclass Bad(sojourn.Aqm):\n    def on_arrival(self, now, packet, queue, rng):\n"
         "        return 1 / 0\n"
     )
-    permit_all()
-    with pytest.raises((RunFailed, InputError), match="division by zero"):
+    with permitting(True), pytest.raises((RunFailed, InputError), match="division by zero"):
         evaluate(plan(f"{path}:Bad", "S9", seeds=1), tmp_path / "out")

@@ -249,7 +249,7 @@ def test_the_command_line_reaches_every_executor(tmp_path: Path, small_file: Pat
     assert [one.returncode for one in said] == [0, 0, 0], [one.stderr for one in said]
     assert said[0].stdout == said[1].stdout == said[2].stdout
     folder, report, identity = said[2].stderr.splitlines()[-3:]
-    assert (folder, report) == ("folder: o2", "for a report: sojourn report o2")
+    assert (folder, report) == ("folder: o2", "report: o2/report.html")
     assert identity == said[0].stderr.splitlines()[-1]
     assert identity.startswith("id: sojourn:")
     both = subprocess.run(

@@ -34,7 +34,7 @@ def test_a_key_that_is_a_word_of_python_is_unknown(key: str, place: str, cli: Cl
     (tmp_path / "s.toml").write_text(text)
     done = cli("sweep" if place == "plan" else "run", "s.toml")
     assert done.returncode == 2
-    place = "s.toml" if place == "plan" else "s.toml:1:1"
+    place = "s.toml:3:1" if place == "plan" else "s.toml:1:1"
     assert f"{place}: {key} is not a key here" in done.stderr
 
 

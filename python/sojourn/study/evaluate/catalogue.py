@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def catalogue() -> Catalogue:
     >>> [one.id for one in catalogue().entries][:5]
     ['S1', 'S2', 'S3', 'S4a', 'S4b']
     """
-    data = tomllib.loads((FOLDER / "rfc7928.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads((resources.files(__package__) / "rfc7928.toml").read_text(encoding="utf-8"))
     entries = tuple(_entry(one, data["quick"]) for one in data["scenario"])
     return Catalogue(entries, _assumptions(data))
 
