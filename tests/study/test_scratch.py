@@ -46,8 +46,12 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ended(code: str, *words: object) -> int:
-    """Run a program that ends itself; return how it ended."""
-    return subprocess.run([sys.executable, "-c", code, *map(str, words)], check=False).returncode
+    """Run a program that ends itself; return how it ended. A test under `nohup` ignores SIGHUP: it does not."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+        check=False,
+    ).returncode
 
 
 def test_a_folder_ends_with_its_block(temporary: Path) -> None:

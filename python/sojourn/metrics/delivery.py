@@ -136,7 +136,7 @@ def p999_owd(t: Table) -> Value:
 )
 def max_owd(t: Table) -> Value:
     """Return the largest one-way delay."""
-    largest = t.flows["delay_max_ns"]
+    largest: list[int] = t.flows["delay_max_ns"]
     if UNKNOWN in largest or not sum(t.flows["received_packets"]):
         return None
     return max(largest) / 1e9

@@ -7,12 +7,70 @@ window.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from sojourn.record import TYPES, Record, numbers, transport
+from sojourn.record import TYPES, UNFINISHED, Record, numbers, transport
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Rows(Mapping[str, "list[Any]"]):
+    """Some rows of a table of a record, column by column: each is selected when it is first read.
+
+    Parameters
+    ----------
+    record : Record
+    table : str
+        ``flows``, ``objects`` or ``pages``.
+    kept : numpy array of bool
+        Whether a row is selected.
+    """
+
+    def __init__(self, record: Record, table: str, kept: NDArray[np.bool_]) -> None:
+        self._record, self._table, self._kept = record, table, kept
+        self._columns: dict[str, list[Any]] = {}
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return a column as a numpy array."""
+        return self._record.array(self._table, name)[self._kept]
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self._columns:
+            self._columns[name] = self.array(name).tolist()
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TYPES[self._table])
+
+    def __len__(self) -> int:
+        return len(TYPES[self._table])
+
+    @cached_property
+    def ended(self) -> NDArray[np.float64]:
+        """Durations in seconds of the transfers or pages that have an end, in ascending order."""
+        import numpy as np
+
+        start, end = self.array("start_ns"), self.array("end_ns")
+        ended = end != UNFINISHED
+        found: NDArray[np.float64] = np.sort((end[ended] - start[ended]) / 1e9)
+        return found
+
+    @cached_property
+    def durations(self) -> list[float]:
+        """`ended` as a list."""
+        found: list[float] = self.ended.tolist()
+        return found
+
+    @cached_property
+    def unfinished(self) -> NDArray[np.uint64]:
+        """Starts in ns of the transfers or pages that have no end."""
+        found: NDArray[np.uint64] = self.array("start_ns")[self.array("end_ns") == UNFINISHED]
+        return found
 
 
 @dataclass(frozen=True)
@@ -21,9 +79,9 @@ class Table:
 
     record: Record
     queue: Mapping[str, Any]
-    flows: Mapping[str, list[int]]
-    objects: Mapping[str, list[int]]
-    pages: Mapping[str, list[int]]
+    flows: Rows
+    objects: Rows
+    pages: Rows
     endless: list[bool]
     kinds: set[str]
     traffic: set[int]
@@ -46,13 +104,17 @@ def whole(record: Record, traffic: Iterable[int] | None = None, span: tuple[int,
 
     With a `span`, transfers and pages are those that began in it, instead of in the window.
     """
+    import numpy as np
+
     wanted = crossing(record) if traffic is None else set(traffic)
-    here = [traffic is not None or crosses == 1 for crosses in record.column("flows", "crosses")]
-    mine = [one in wanted for one in record.column("flows", "traffic")]
-    flows = _rows(record, "flows", [a and b for a, b in zip(mine, here, strict=True)])
+    numbered = np.isin(np.arange(len(record.plan["traffic"])), list(wanted))
+    kept = numbered[record.array("flows", "traffic")]
+    if traffic is None:
+        kept &= record.array("flows", "crosses") == 1
+    flows = Rows(record, "flows", kept)
     start, end = span or record.data["window"]
-    last = end if span else math.inf  # an end that is not reached in the window
-    began = {table: _since(record, table, wanted, start, last) for table in ("objects", "pages")}
+    last = end if span else None  # without a span, no transfer begins after the end
+    began = {table: _since(record, table, numbered, start, last) for table in ("objects", "pages")}
     kinds = [one["kind"] for one in record.traffic]
     endless = [kinds[i] == "tcp" for i in flows["traffic"]]
     return Table(
@@ -67,23 +129,17 @@ def whole(record: Record, traffic: Iterable[int] | None = None, span: tuple[int,
     )
 
 
-def _since(record: Record, table: str, wanted: set[int], start: int, end: float) -> dict[str, list[int]]:
+def _since(record: Record, table: str, wanted: NDArray[np.bool_], start: int, end: int | None) -> Rows:
     """Return the rows of the wanted traffics that began between two times."""
-    pairs = zip(record.column(table, "traffic"), record.column(table, "start_ns"), strict=True)
-    return _rows(record, table, [one in wanted and start <= began < end for one, began in pairs])
-
-
-def _rows(record: Record, table: str, kept: list[bool]) -> dict[str, list[int]]:
-    return {
-        name: [x for x, keep in zip(record.column(table, name), kept, strict=True) if keep]
-        for name in TYPES[table]
-    }
+    began = record.array(table, "start_ns")
+    kept = wanted[record.array(table, "traffic")] & (began >= start)
+    return Rows(record, table, kept if end is None else kept & (began < end))
 
 
 def crossing(record: Record) -> set[int]:
     """Return the traffics whose data (not only acknowledgements) crosses the measured queue."""
-    pairs = zip(record.column("flows", "traffic"), record.column("flows", "crosses"), strict=True)
-    return {traffic for traffic, crosses in pairs if crosses}
+    crosses = record.array("flows", "crosses") != 0
+    return set(record.array("flows", "traffic")[crosses].tolist())
 
 
 def groups(record: Record) -> dict[str, list[int]]:
@@ -97,10 +153,19 @@ def groups(record: Record) -> dict[str, list[int]]:
     return found
 
 
-def spans(t: Table, table: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end in ns of every transfer or page of the traffics, earlier ones included."""
-    columns = (t.record.column(table, name) for name in ("traffic", "start_ns", "end_ns"))
-    return ((start, end) for one, start, end in zip(*columns, strict=True) if one in t.traffic)
+def overlaps(t: Table, table: str) -> list[int]:
+    """Return how long each transfer or page of the traffics was under way in the span, in ns.
+
+    Earlier ones are included, those not under way in the span are not.
+    """
+    import numpy as np
+
+    begin, end = t.span
+    mine = np.isin(t.record.array(table, "traffic"), list(t.traffic))
+    first = np.maximum(t.record.array(table, "start_ns")[mine], np.uint64(begin))
+    last = np.minimum(t.record.array(table, "end_ns")[mine], np.uint64(end))
+    found: list[int] = (last - first)[last > first].tolist()
+    return found
 
 
 def ratio(part: float, whole: float) -> float | None:

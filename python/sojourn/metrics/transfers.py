@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from sojourn.metrics.registry import Value, metric
-from sojourn.metrics.tables import Table, ratio, spans
-from sojourn.record import UNFINISHED
+from sojourn.metrics.tables import Rows, Table, overlaps, ratio
 from sojourn.stats import kaplan_meier
 
 COMPLETION = "RFC 7928, 2.1"
@@ -33,7 +31,7 @@ PAGES = "Feldmann, Gilbert, Huang, Willinger: Dynamics of IP traffic, SIGCOMM 19
 )
 def mean_completion_time(t: Table) -> Value:
     """Return the mean duration of the finished transfers."""
-    return _mean(_times(t.objects))
+    return _mean(t.objects.durations)
 
 
 @metric(
@@ -47,7 +45,7 @@ def mean_completion_time(t: Table) -> Value:
 )
 def max_completion_time(t: Table) -> Value:
     """Return the duration of the slowest finished transfer."""
-    return max(_times(t.objects), default=None)
+    return max(t.objects.durations, default=None)
 
 
 @metric(
@@ -61,7 +59,7 @@ def max_completion_time(t: Table) -> Value:
 )
 def median_completion_time(t: Table) -> Value:
     """Return the median of the durations of the finished transfers."""
-    return quantile(_times(t.objects), 0.50)
+    return quantile(t.objects.durations, 0.50)
 
 
 @metric(
@@ -77,7 +75,7 @@ def median_completion_time(t: Table) -> Value:
 )
 def p95_completion_time(t: Table) -> Value:
     """Return the 95th percentile of the durations of the finished transfers."""
-    return quantile(_times(t.objects), 0.95)
+    return quantile(t.objects.durations, 0.95)
 
 
 @metric(
@@ -93,7 +91,7 @@ def p95_completion_time(t: Table) -> Value:
 )
 def p99_completion_time(t: Table) -> Value:
     """Return the 99th percentile of the durations of the finished transfers."""
-    return quantile(_times(t.objects), 0.99)
+    return quantile(t.objects.durations, 0.99)
 
 
 @metric(
@@ -107,7 +105,7 @@ def p99_completion_time(t: Table) -> Value:
 )
 def km_p50_completion_time(t: Table) -> Value:
     """Return the 50th percentile of the durations of all transfers, unfinished ones included."""
-    return _kaplan_meier(t, "objects", 0.50)
+    return _kaplan_meier(t, t.objects, 0.50)
 
 
 @metric(
@@ -121,7 +119,7 @@ def km_p50_completion_time(t: Table) -> Value:
 )
 def km_p95_completion_time(t: Table) -> Value:
     """Return the 95th percentile of the durations of all transfers, unfinished ones included."""
-    return _kaplan_meier(t, "objects", 0.95)
+    return _kaplan_meier(t, t.objects, 0.95)
 
 
 @metric(
@@ -135,7 +133,7 @@ def km_p95_completion_time(t: Table) -> Value:
 )
 def km_p99_completion_time(t: Table) -> Value:
     """Return the 99th percentile of the durations of all transfers, unfinished ones included."""
-    return _kaplan_meier(t, "objects", 0.99)
+    return _kaplan_meier(t, t.objects, 0.99)
 
 
 @metric(
@@ -148,9 +146,7 @@ def km_p99_completion_time(t: Table) -> Value:
 )
 def active_transfers(t: Table) -> Value:
     """Return the time average of the number of transfers in progress."""
-    begin, end = t.span
-    parts = (max(0, min(stop, end) - max(start, begin)) for start, stop in spans(t, "objects"))
-    return ratio(sum(parts), end - begin)
+    return ratio(sum(overlaps(t, "objects")), t.span[1] - t.span[0])
 
 
 @metric(
@@ -163,7 +159,7 @@ def active_transfers(t: Table) -> Value:
 )
 def completed(t: Table) -> Value:
     """Return the number of finished transfers."""
-    return float(len(_times(t.objects)))
+    return float(len(t.objects.durations))
 
 
 @metric(
@@ -178,7 +174,7 @@ def completed(t: Table) -> Value:
 )
 def unfinished(t: Table) -> Value:
     """Return the number of transfers that had not finished at the end."""
-    return float(len(t.objects["end_ns"]) - len(_times(t.objects)))
+    return float(len(t.objects.unfinished))
 
 
 @metric(
@@ -195,7 +191,7 @@ def unfinished(t: Table) -> Value:
 )
 def mean_page_time(t: Table) -> Value:
     """Return the mean time to load a page."""
-    return _mean(_times(t.pages))
+    return _mean(t.pages.durations)
 
 
 @metric(
@@ -209,7 +205,7 @@ def mean_page_time(t: Table) -> Value:
 )
 def max_page_time(t: Table) -> Value:
     """Return the time to load the slowest page."""
-    return max(_times(t.pages), default=None)
+    return max(t.pages.durations, default=None)
 
 
 @metric(
@@ -223,7 +219,7 @@ def max_page_time(t: Table) -> Value:
 )
 def median_page_time(t: Table) -> Value:
     """Return the median of the times to load a page."""
-    return quantile(_times(t.pages), 0.50)
+    return quantile(t.pages.durations, 0.50)
 
 
 @metric(
@@ -239,7 +235,7 @@ def median_page_time(t: Table) -> Value:
 )
 def p95_page_time(t: Table) -> Value:
     """Return the 95th percentile of the times to load a page."""
-    return quantile(_times(t.pages), 0.95)
+    return quantile(t.pages.durations, 0.95)
 
 
 @metric(
@@ -253,7 +249,7 @@ def p95_page_time(t: Table) -> Value:
 )
 def p99_page_time(t: Table) -> Value:
     """Return the 99th percentile of the times to load a page."""
-    return quantile(_times(t.pages), 0.99)
+    return quantile(t.pages.durations, 0.99)
 
 
 @metric(
@@ -267,7 +263,7 @@ def p99_page_time(t: Table) -> Value:
 )
 def km_p50_page_time(t: Table) -> Value:
     """Return the 50th percentile of the durations of all pages, unfinished ones included."""
-    return _kaplan_meier(t, "pages", 0.50)
+    return _kaplan_meier(t, t.pages, 0.50)
 
 
 @metric(
@@ -281,7 +277,7 @@ def km_p50_page_time(t: Table) -> Value:
 )
 def km_p95_page_time(t: Table) -> Value:
     """Return the 95th percentile of the durations of all pages, unfinished ones included."""
-    return _kaplan_meier(t, "pages", 0.95)
+    return _kaplan_meier(t, t.pages, 0.95)
 
 
 @metric(
@@ -295,7 +291,7 @@ def km_p95_page_time(t: Table) -> Value:
 )
 def km_p99_page_time(t: Table) -> Value:
     """Return the 99th percentile of the durations of all pages, unfinished ones included."""
-    return _kaplan_meier(t, "pages", 0.99)
+    return _kaplan_meier(t, t.pages, 0.99)
 
 
 @metric(
@@ -308,7 +304,7 @@ def km_p99_page_time(t: Table) -> Value:
 )
 def pages_completed(t: Table) -> Value:
     """Return the number of pages loaded."""
-    return float(len(_times(t.pages)))
+    return float(len(t.pages.durations))
 
 
 @metric(
@@ -321,7 +317,7 @@ def pages_completed(t: Table) -> Value:
 )
 def pages_unfinished(t: Table) -> Value:
     """Return the number of pages that had not loaded at the end."""
-    return float(len(t.pages["end_ns"]) - len(_times(t.pages)))
+    return float(len(t.pages.unfinished))
 
 
 def quantile(values: list[float], share: float) -> Value:
@@ -334,23 +330,15 @@ def quantile(values: list[float], share: float) -> Value:
     return values[low] + (place - low) * (values[high] - values[low])
 
 
-def _kaplan_meier(t: Table, table: str, share: float) -> Value:
+def _kaplan_meier(t: Table, rows: Rows, share: float) -> Value:
     """Return a percentile of all durations; None with a patience, since aborts are not dated."""
+    import numpy as np
+
     kinds = [t.record.plan["traffic"][i]["kind"] for i in t.traffic]
     if any((kind.get("web") or {}).get("patience") is not None for kind in kinds):
         return None
-    rows = t.objects if table == "objects" else t.pages
-    end = t.record.data["window"][1] + (t.record.plan.get("drain") or 0)
-    pairs = list(zip(rows["start_ns"], rows["end_ns"], strict=True))
-    done = [(stop - start) / 1e9 for start, stop in pairs if stop != UNFINISHED]
-    open_ = [(end - start) / 1e9 for start, stop in pairs if stop == UNFINISHED]
-    return kaplan_meier(done, open_, share)
-
-
-def _times(rows: Mapping[str, list[int]]) -> list[float]:
-    """Return the duration of each row that has an end, in ascending order."""
-    pairs = zip(rows["start_ns"], rows["end_ns"], strict=True)
-    return sorted((end - start) / 1e9 for start, end in pairs if end != UNFINISHED)
+    end = np.uint64(t.record.data["window"][1] + (t.record.plan.get("drain") or 0))
+    return kaplan_meier(rows.ended, (end - rows.unfinished) / 1e9, share)
 
 
 def _mean(values: list[float]) -> Value:

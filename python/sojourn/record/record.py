@@ -136,8 +136,12 @@ class Record:
         """Return one column of ``flows``, ``objects``, ``pages``, ``drops`` or ``cwnd`` as Python numbers."""
         return numbers(self.data[table][name], TYPES[table][name])
 
+    def array(self, table: str, name: str) -> NDArray[Any]:
+        """Return one column of such a table as a numpy array, without copying."""
+        return array(self.data[table][name], TYPES[table][name])
+
     def _table(self, table: str) -> dict[str, NDArray[np.generic]]:
-        return {name: array(self.data[table][name], code) for name, code in TYPES[table].items()}
+        return {name: self.array(table, name) for name in TYPES[table]}
 
     @property
     def flows(self) -> pl.DataFrame:

@@ -10,7 +10,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class Estimate(NamedTuple):
@@ -295,7 +298,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
     ]
 
 
-def kaplan_meier(done: Sequence[float], censored: Sequence[float], share: float) -> float | None:
+def kaplan_meier(done: ArrayLike, censored: ArrayLike, share: float) -> float | None:
     """Return the quantile of durations, of which the censored are only known to exceed a value.
 
     Kaplan and Meier (1958): at each duration, the estimated share that lasts longer is multiplied by 1 - d/n,
@@ -307,19 +310,14 @@ def kaplan_meier(done: Sequence[float], censored: Sequence[float], share: float)
     >>> kaplan_meier([1.0, 2.0, 4.0], [3.0], 0.5), kaplan_meier([1.0, 2.0, 4.0], [5.0], 0.9)
     (2.0, None)
     """
-    ends = sorted([(time, 0) for time in done] + [(time, 1) for time in censored])
-    lasting, surviving, i = len(ends), 1.0, 0
-    while i < len(ends):
-        time, ended = ends[i][0], 0
-        at_risk = lasting
-        while i < len(ends) and ends[i][0] == time:
-            ended += ends[i][1] == 0
-            lasting -= 1
-            i += 1
-        surviving *= 1 - ended / at_risk
-        if ended and surviving <= 1 - share + 1e-12:
-            return time
-    return None
+    import numpy as np
+
+    times, ended = np.unique(np.asarray(done, float), return_counts=True)
+    everything = np.sort(np.concatenate([done, censored]))
+    at_risk = len(everything) - np.searchsorted(everything, times)
+    surviving = np.cumprod(1 - ended / at_risk)
+    reached = times[surviving <= 1 - share + 1e-12]
+    return float(reached[0]) if len(reached) else None
 
 
 def share_interval(wins: int, n: int, level: float = 0.95) -> tuple[float, float]:
