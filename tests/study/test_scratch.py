@@ -46,7 +46,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ended(code: str, *words: object) -> int:
-    """Run a program that ends itself; return how it ended. A test under `nohup` ignores SIGHUP: it does not."""
+    """Run a program that ends itself; return how it ended. It takes SIGHUP under nohup, too."""
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, words)],
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
