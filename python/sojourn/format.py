@@ -27,6 +27,17 @@ LARGE = 1e9
 """From this magnitude on a number is written with a power of ten."""
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "case"), counted(2, "case")
+    ('1 case', '2 cases')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """Return a number with `digits` significant digits, but at least those of its integer part.
 

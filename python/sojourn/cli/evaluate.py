@@ -17,6 +17,7 @@ from sojourn.cli.emit import emit, write_exports
 from sojourn.cli.options import Dask, Export, Json, Out, RetryFailed, Serial, Workers
 from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import InputError, InputErrors
+from sojourn.format import counted
 from sojourn.runner.execute import Progress
 from sojourn.runner.leases import retry
 from sojourn.study.evaluate.catalogue import catalogue
@@ -108,7 +109,8 @@ def evaluate(
             retry(folder / case.name)
     for one in plan.refused:
         note(f"sojourn: {one.name} cannot run: {one.missing}")
-    note(f"{len(plan.runnable)} cases of {len(plan.specs)} algorithms, {plan.seeds} seeds: {folder}")
+    cases = counted(len(plan.runnable), "case")
+    note(f"{cases} of {counted(len(plan.specs), 'algorithm')}, {counted(plan.seeds, 'seed')}: {folder}")
     with resumable(), executor(workers, serial, dask) as maker, ExitStack() as bars:
 
         def bar(title: str) -> Progress | None:
@@ -117,7 +119,8 @@ def evaluate(
 
         evaluation = run_evaluation(plan, folder, maker, bar, ["sojourn", *sys.argv[1:]])
     if warned := [one.case.name for one in evaluation.judged if one.results.warnings]:
-        note(f"sojourn: runs of {len(warned)} cases have warnings; their chapters of the report state them")
+        cases = counted(len(warned), "case")
+        note(f"sojourn: runs of {cases} have warnings, which the chapters of the report state")
     emit(of_evaluation(evaluation), json, None)
     write_exports(of_evaluation(evaluation, every=True), export)
     note(f"report: {write_evaluation(evaluation, pdf)}")
@@ -171,7 +174,9 @@ def of_evaluation(evaluation: Evaluation, every: bool = False) -> Output:
     }
     notes = ["", evaluation.verdict]
     if failures:
-        notes.append(f"fails in {len(failures)} cases: {', '.join(str(one['case']) for one in failures)}")
+        notes.append(
+            f"fails in {counted(len(failures), 'case')}: {', '.join(str(one['case']) for one in failures)}"
+        )
     return Output(title, [summary, metrics] if every and differences else [summary], data, notes)
 
 

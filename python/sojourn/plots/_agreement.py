@@ -7,7 +7,7 @@ from math import ceil, floor, log10
 import polars as pl
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg
+from sojourn.plots.canvas import WIDTH, drawing, figure, legend, to_svg
 from sojourn.plots.theme import MUTED, pale, styles
 
 
@@ -105,7 +105,7 @@ def agreement(
             axes.set_ylabel(y_label)
         handles, titles = grid[0, 0].get_legend_handles_labels()
         once = dict(zip(titles, handles, strict=True))
-        fig.legend(list(once.values()), list(once), loc="outside upper right", ncols=min(len(once), 8))
+        legend(fig, once, most=min(len(once), 8))
         return to_svg(fig, title)
 
 

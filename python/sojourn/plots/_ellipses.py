@@ -10,7 +10,7 @@ from matplotlib.patches import Ellipse
 
 from sojourn.format import capitalized
 from sojourn.metrics import display, heading
-from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, legend, to_svg, y_title
 from sojourn.plots.theme import styles
 
 
@@ -77,7 +77,7 @@ def ellipses(
         axes.set_xlabel(capitalized(heading(x)))
         y_title(axes, capitalized(heading(y)))
         axes.margins(0.08)
-        fig.legend(loc="outside upper right", ncols=min(len(specs), 5 if width > 5 else 3))
+        legend(fig, most=min(len(specs), 5))
         return to_svg(fig, title)
 
 

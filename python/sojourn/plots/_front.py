@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, drawing, figure, legend, to_svg, y_title
 from sojourn.plots.theme import INK, MUTED, algorithm, styles
 
 
@@ -74,5 +74,5 @@ def front(
             y_title(axes, up[1])
             axes.margins(0.08)
         handles, labels = drawn[0].get_legend_handles_labels()
-        fig.legend(handles, labels, loc="outside upper right", ncols=3)
+        legend(fig, dict(zip(labels, handles, strict=True)), most=3)
         return to_svg(fig, title)

@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from sojourn.format import scale
 from sojourn.plots._decimate import Floats, decimate
-from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, legend, to_svg, y_title
 from sojourn.plots.theme import styles
 
 
@@ -93,7 +93,7 @@ def histogram(
             axes.yaxis.set_major_formatter(lambda share, _: _percent(share))
             y_title(axes, f"Fraction of packets in each of {bins} bins")
         if len(specs) > 1:
-            fig.legend(loc="outside upper right", ncols=min(len(specs), 5))
+            legend(fig, most=min(len(specs), 5))
         return to_svg(fig, title or f"Distribution of {x_label.lower()}")
 
 

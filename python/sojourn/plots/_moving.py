@@ -15,7 +15,7 @@ from sojourn.plots._decimate import Floats
 from sojourn.plots.theme import GRID, INK, MUTED, pale, styles
 
 #: Width of the figure; left and right end of a queue; height of a lane and of the curves below, in pixels.
-WIDE, LEFT, RIGHT, LANE, CURVES = 360, 40, 310, 46, 74
+WIDE, LEFT, RIGHT, LANE, CURVES = 360, 44, 310, 46, 74
 #: Seconds between two positions of a queue.
 STEP = 0.1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from sojourn.plots._decimate import block_means, decimate
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, drawing, figure, legend, to_svg, y_title
 from sojourn.plots.theme import INK, pale, strong, style
 
 
@@ -61,5 +61,5 @@ def overlay(
         axes.set_ylim(bottom=0)
         axes.set_xlabel("Time (s)")
         y_title(axes, y_label)
-        fig.legend(loc="outside upper right", ncols=3)
+        legend(fig, most=3)
         return to_svg(fig, f"Queue of {labels[0]} and {labels[1]}")

@@ -8,7 +8,7 @@ import polars as pl
 from sojourn.format import scale
 from sojourn.metrics import display, heading
 from sojourn.plots._decimate import decimate
-from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, plain_ticks, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, legend, plain_ticks, to_svg, y_title
 from sojourn.plots.theme import pale, styles
 
 
@@ -72,7 +72,7 @@ def cdf(
         axes.set_xlabel(f"{x_label} ({chosen.unit})" if chosen.unit else x_label)
         y_title(axes, "Fraction that took at most this long (%)")
         if len(specs) > 1:
-            fig.legend(loc="outside upper right", ncols=min(len(specs), 5))
+            legend(fig, most=min(len(specs), 5))
         return to_svg(fig, title or f"Distribution of {x_label.lower()}")
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from matplotlib.ticker import NullLocator
+from matplotlib.transforms import Bbox
 
-from sojourn.plots.canvas import WIDTH, drawing, figure, plain_ticks, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, drawing, figure, legend, plain_ticks, to_svg, y_title
 from sojourn.plots.theme import MUTED, styles
 
 
@@ -63,6 +66,7 @@ def tradeoff(
     with drawing():
         fig = figure(width, height)
         axes = fig.subplots()
+        labels: list[Annotation] = []
         for spec in specs:
             look = looks[spec]
             rows = frame.filter(pl.col(by) == spec)
@@ -87,9 +91,11 @@ def tradeoff(
             if along not in (None, x) and rows.height > 1:
                 for i, row in enumerate((rows.row(0, named=True), rows.row(-1, named=True))):
                     name = f"{along_label or along} = {row[along]:g}" if i == 0 else f"{row[along]:g}"
-                    axes.annotate(
-                        name, (row[x], row[y]), xytext=(5, -9), textcoords="offset points", fontsize=7,
-                        color=MUTED,
+                    labels.append(
+                        axes.annotate(
+                            name, (row[x], row[y]), xytext=(5, -9), textcoords="offset points", fontsize=7,
+                            color=MUTED,
+                        )
                     )  # fmt: skip
         axes.set_xlabel(x_label)
         y_title(axes, y_label)
@@ -102,10 +108,23 @@ def tradeoff(
         if along == x:
             _limit(axes, frame[y].drop_nulls().to_list())
         if len(specs) > 1:
-            longest = max(len(look.title) for look in looks.values())
-            most = max(1, int(15 * width / (longest + 5)))
-            fig.legend(loc="outside upper right", ncols=min(len(specs), 5 if width > 5 else 3, most))
+            legend(fig, most=min(len(specs), 5))
+        _separate(fig, labels)
         return to_svg(fig, title or f"{y_label} against {x_label}")
+
+
+def _separate(fig: Figure, labels: list[Annotation]) -> None:
+    """Remove each label that overlaps an earlier one."""
+    if not labels:
+        return
+    fig.draw_without_rendering()  # places the axes
+    kept: list[Bbox] = []
+    for label in labels:
+        box = label.get_window_extent()
+        if any(box.overlaps(other) for other in kept):
+            label.remove()
+        else:
+            kept.append(box)
 
 
 def _limit(axes: Axes, means: list[float]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 from xml.sax.saxutils import escape
 
 import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -129,6 +130,26 @@ def figure(width: float = WIDTH, height: float = 3.0) -> Picture:
     made = Picture(figsize=(width, height))
     FigureCanvasSVG(made)
     return made
+
+
+def legend(fig: Figure, entries: Mapping[str, Artist] | None = None, most: int = 5) -> None:
+    """Draw the legend above the figure, in at most `most` columns and in as many as its width has room for.
+
+    Parameters
+    ----------
+    fig
+        The figure.
+    entries
+        Artists by title; those with a label if None.
+    most
+        Maximum number of columns.
+    """
+    found = {} if entries is None else {"handles": list(entries.values()), "labels": list(entries)}
+    for columns in range(most, 0, -1):
+        drawn = fig.legend(**found, loc="outside upper right", ncols=columns)
+        if columns == 1 or drawn.get_window_extent().width <= fig.bbox.width:
+            return
+        drawn.remove()
 
 
 def y_title(axes: Axes, text: str) -> None:

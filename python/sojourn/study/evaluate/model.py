@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sojourn import arguments
 from sojourn.errors import InputError
+from sojourn.format import counted
 from sojourn.metrics import find, label, text
 from sojourn.results import Results
 from sojourn.runner.point import MOST_SEEDS
@@ -89,15 +90,21 @@ class Cell:
     verdict : str
         ``better`` (in a metric of the case, and worse in none), ``worse``, ``better and worse``, ``no
         difference shown``, ``identical`` (in every seed and metric), or ``not known`` (one seed).
-    sizes : tuple of str
-        The relatively largest difference for the better, and that for the worse, if they are shown.
+    better, worse : str
+        The relatively largest difference for the better, and that for the worse; empty if none is shown.
     remarks : tuple of str
         What the differences do not show.
     """
 
     verdict: str
-    sizes: tuple[str, ...] = ()
+    better: str = ""
+    worse: str = ""
     remarks: tuple[str, ...] = ()
+
+    @property
+    def sizes(self) -> list[str]:
+        """The differences that are shown, that for the better first."""
+        return [one for one in (self.better, self.worse) if one]
 
     @property
     def detail(self) -> str:
@@ -150,9 +157,8 @@ class Judged:
         else:
             verdict = UNKNOWN if words <= {"one seed", "unknown"} else NONE_SHOWN
         shown.sort(key=lambda one: -abs(self._relative(one, baseline)))
-        largest = [next((one for one in shown if one.verdict == word), None) for word in (BETTER, WORSE)]
-        sizes = (f"{label(one.metric)} {self.size(one, baseline)}" for one in largest if one is not None)
-        return Cell(verdict, tuple(sizes), remarks)
+        largest = {one.verdict: f"{label(one.metric)} {self.size(one, baseline)}" for one in reversed(shown)}
+        return Cell(verdict, largest.get(BETTER, ""), largest.get(WORSE, ""), remarks)
 
     def _relative(self, one: Difference, baseline: str) -> float:
         known = [value for value in self.results.values(baseline, one.metric) if value is not None]
@@ -267,4 +273,6 @@ class Evaluation:
             return f"Identical to {BASELINE} in every seed of all {len(cells)} cases: it does nothing."
         said = ", ".join(f"{word} in {count}" for word, count in counts.items() if count)
         marks = any("ignores ECN" in remark for cell in cells for remark in cell.remarks)
-        return f"Against {BASELINE} in {len(cells)} cases: {said}." + (" It ignores ECN." if marks else "")
+        return f"Against {BASELINE} in {counted(len(cells), 'case')}: {said}." + (
+            " It ignores ECN." if marks else ""
+        )
