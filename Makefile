@@ -22,6 +22,9 @@ endif
 # Every file must have one of the hashes in the list, and no package is built from source.
 PIP    := -m pip --quiet --disable-pip-version-check
 PINNED := --require-hashes --only-binary=:all:
+# One at a time: with --jobs, two would write to the environment at once.
+LOCKED := $(shell command -v flock >/dev/null && echo flock $(VENV))
+INSTALL = $(LOCKED) $(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
 # The list of packages that is installed before the core is built: `user`, or `dev` for `make test`.
 PACKAGES ?= user
 # Python starts twice as fast with cached byte code, and many tests start it.
@@ -189,23 +192,23 @@ $(STAMPS)/user: requirements/user.txt
 	@command -v cargo >/dev/null || { echo "cargo is missing: Rust 1.88 or later is needed" >&2; exit 1; }
 	@test -z "$(OFFLINE)" || test -f wheelhouse/cargo/config.toml || { echo "wheelhouse/ is missing: run \`make wheelhouse\` on a machine with a network and copy it here" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
+	@$(INSTALL)
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/build: requirements/build.txt $(STAMPS)/user
-	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
+	@$(INSTALL)
 	@touch $@
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/user
-	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
+	@$(INSTALL)
 	@touch $@
 
 $(STAMPS)/site: requirements/site.txt $(STAMPS)/user
-	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
+	@$(INSTALL)
 	@touch $@
 
 $(STAMPS)/wheels: requirements/wheels.txt $(STAMPS)/user
-	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
+	@$(INSTALL)
 	@touch $@
 
 $(STAMPS)/core: pyproject.toml $(RUST) crates/py/build.rs requirements/python.cdx.json | $(STAMPS)/$(PACKAGES) $(STAMPS)/build
