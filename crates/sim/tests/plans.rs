@@ -119,6 +119,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
             select(vec![460, 960]),
             select(vec![None, None, None, Some(Draw::Uniform(100.0, 960.0))]),
             select(vec![None, None, None, Some(MBIT / 2), Some(5 * MBIT)]),
+            select(vec!["0s", "0s", "1us", "3ms"]),
         ),
     )
         .prop_map(
@@ -130,7 +131,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 window,
                 syn,
                 overhead,
-                (payload, payloads, max_rate),
+                (payload, payloads, max_rate, send_jitter),
             )| {
                 // HyStart++ needs RACK, which is a rule of its own under the other presets.
                 let needs_rack = rule == "hystart" && preset != "linux";
@@ -147,6 +148,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                     ("min_rto", "200ms"),
                     (rule, word),
                     ("overhead", overhead),
+                    ("send_jitter", send_jitter),
                 ];
                 Tcp { max_rate, payloads, ..tcp(payload, options(preset, &set)) }
             },

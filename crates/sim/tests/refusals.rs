@@ -277,13 +277,14 @@ fn traffic_is_checked() {
 #[test]
 fn options_of_tcp_are_checked() {
     type Spoil = fn(&mut sojourn_sim::tcp::TcpOptions);
-    let options: [(&str, Spoil); 9] = [
+    let options: [(&str, Spoil); 10] = [
         ("initial_rto", |o| o.initial_rto = Span(u64::MAX)),
         ("max_rto", |o| o.max_rto = Span(u64::MAX)),
         ("min_rto", |o| o.min_rto = o.max_rto + Span(1)),
         ("delayed_ack", |o| o.delayed_ack = Span(u64::MAX)),
         ("granularity", |o| o.granularity = Span(u64::MAX)),
         ("overhead", |o| o.overhead = Span(u64::MAX)),
+        ("send_jitter", |o| o.send_jitter = Span(u64::MAX)),
         ("pacing", |o| (o.pacing, o.overhead) = (true, Span(1))),
         ("receiver_window", |o| o.receiver_window = 0),
         ("sack_bytes", |o| o.sack_bytes = u32::MAX),

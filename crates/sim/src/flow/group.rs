@@ -6,9 +6,10 @@ use crate::{
     packet::Packet,
     path::Route,
     plan::{self, Draw, Sink, Tcp, Traffic, TrafficKind, Web},
+    tcp::Segment,
     traffic::{Demand, Edge, Starts},
 };
-use sojourn_aqm::{Class, Ecn, Time};
+use sojourn_aqm::{Class, Ecn, Span, Stream, Time};
 
 /// A traffic group. Web traffic has a second one for its requests.
 pub(crate) struct Group {
@@ -44,6 +45,8 @@ pub(crate) struct Group {
     /// Sizes of datagrams in bytes, if they vary.
     pub(crate) sizes: Option<Draw>,
     is_request: bool,
+    /// Delays of packets before the senders' links.
+    jitter: Stream,
     /// No new data are sent from this time on.
     pub(crate) stop: Time,
     /// When the sources start that exist from the start of the run.
@@ -89,6 +92,7 @@ impl Group {
             echoes: plan.echo,
             sizes: plan.sizes,
             is_request: false,
+            jitter: demand.stream("send_jitter"),
             class,
             ecn: match plan.ecn {
                 plan::Ecn::Off => Ecn::NotEct,
@@ -148,6 +152,20 @@ impl Group {
     #[inline(always)]
     pub(crate) fn has_applications(&self) -> bool {
         self.has_applications
+    }
+
+    /// When `segment` of flow `number`, sent at `at`, reaches the sender's link. It depends on nothing that
+    /// happened before, so that the order in which flows are handled does not matter.
+    #[inline(always)]
+    pub(crate) fn jittered(&self, number: u32, segment: Segment, at: Time) -> Time {
+        match &self.tcp {
+            Some(tcp) if tcp.options.send_jitter > Span::ZERO => {
+                let packet = u64::from(number) << 32 | u64::from(segment.sequence);
+                let bits = u128::from(self.jitter.indexed(packet).bits());
+                at + Span((bits * u128::from(tcp.options.send_jitter.0) >> 64) as u64)
+            }
+            _ => at,
+        }
     }
 
     /// The configuration of its connections, if its flows are TCP.

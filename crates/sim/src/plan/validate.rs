@@ -331,6 +331,7 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
         ("delayed_ack", o.delayed_ack),
         ("granularity", o.granularity),
         ("overhead", o.overhead),
+        ("send_jitter", o.send_jitter),
     ];
     for (name, time) in times {
         if time > MAX_DELAY {

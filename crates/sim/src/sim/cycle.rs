@@ -104,7 +104,7 @@ pub(super) fn transmit(
         |packet| {
             let forward = FlowRoute { flow: *number, route: *route };
             group.write_packet(packet, forward, segment, at, applications);
-            let tx_time = &mut hop.tx_time;
+            let (tx_time, at) = (&mut hop.tx_time, group.jittered(*number, segment, at));
             let (arrival, burst_index) = link.cross_with_index(tx_time, links.kinds, at, packet.bytes);
             Event::arrival(arrival, tx_time.tie_key(), burst_index, first)
         },

@@ -282,11 +282,13 @@ fn send(state: &mut State, now: Time, number: u32, segment: Segment) {
     }
     let Network { each, kinds, fixed_path, steps, .. } = network;
     let step = &mut steps[flow.route.first as usize];
-    if !step.eventless && kinds[step.hop.tx_time.kind as usize].entry == Entry::Transmitter {
+    let has_transmitter = kinds[step.hop.tx_time.kind as usize].entry == Entry::Transmitter;
+    if has_transmitter && !step.eventless {
         let mut active = ActiveFlow { number, route: flow.route, connection, group, applications };
         let mut links = Links { each, kinds, fixed_path };
         return cycle::transmit(&mut clock.calendar, &mut links, &mut step.hop, &mut active, segment, now);
     }
+    let at = if has_transmitter { group.jittered(number, segment, now) } else { now };
     let packet = endpoints::packet_of(hosts, now, number, segment);
-    forward(state, now, packet);
+    forward(state, at, packet);
 }

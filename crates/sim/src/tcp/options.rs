@@ -261,6 +261,9 @@ pub struct TcpOptions {
     /// Zero: packets are sent without jitter.
     #[serde(with = "nanoseconds")]
     pub overhead: Span,
+    /// Zero: packets reach the sender's link at once.
+    #[serde(default, with = "nanoseconds")]
+    pub send_jitter: Span,
 }
 
 impl TcpOptions {

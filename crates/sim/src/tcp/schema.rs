@@ -76,7 +76,7 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 31] = [
+pub static OPTIONS: [TcpParam; 32] = [
     option(
         "variant",
         Kind::Choice(Variant::WORDS),
@@ -367,6 +367,19 @@ pub static OPTIONS: [TcpParam; 31] = [
         "s",
         Range::NOT_NEGATIVE,
     ),
+    with(
+        option(
+            "send_jitter",
+            Kind::Span,
+            "0s",
+            None,
+            "maximum random delay of each packet before the sender's link, in order: breaks phase effects on \
+             the fast path; no effect if that link has a queue or impairment, or max_rate is set",
+            "Floyd and Jacobson 1992, section 4: about one packet time of the bottleneck",
+        ),
+        "s",
+        Range::NOT_NEGATIVE,
+    ),
 ];
 
 /// The options under a preset, with some of them set by name.
@@ -520,6 +533,7 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         marks: Marks::named(word("marks")?),
         sack_bytes: count("sack_bytes")?,
         overhead: span("overhead")?,
+        send_jitter: span("send_jitter")?,
     };
     if options.pacing && options.overhead > Span::ZERO {
         return Err(wrong("pacing", "= on, but overhead delays packets, too", "off, or overhead = \"0s\""));
