@@ -23,6 +23,7 @@ from sojourn.record import Record, array
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import warn_of_changes
 from sojourn.runner.execute import Outcome
+from sojourn.runner.manifest import write_manifest
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario, load
 from sojourn.stats import Estimate, bootstrap, mean_ci
@@ -186,6 +187,13 @@ class Results:
     def warnings(self) -> list[str]:
         """Reasons to doubt the results."""
         return list(dict.fromkeys([*self._noted, *unsettled(self.warmup)]))
+
+    def add_warnings(self, found: Sequence[str]) -> None:
+        """Add reasons to doubt the results; a results directory stores them."""
+        self._noted = list(dict.fromkeys([*self._noted, *found]))
+        if self.directory is not None and found:
+            self.manifest["warnings"] = self.warnings
+            write_manifest(self.directory, self.manifest)
 
     @property
     def notes(self) -> list[str]:

@@ -8,6 +8,7 @@ mod eligibility;
 mod fuzz;
 mod golden;
 mod impairments;
+mod jitter;
 mod ns2_single_flow;
 mod oracle;
 mod plans;

@@ -22,6 +22,7 @@ from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
     Baseline,
+    CheckPhase,
     Compared,
     Dask,
     Export,
@@ -37,7 +38,7 @@ from sojourn.cli.options import (
     Warmup,
     Workers,
 )
-from sojourn.cli.run import write_report
+from sojourn.cli.run import note_phase, write_report
 from sojourn.cli.summaries import of_comparison
 from sojourn.errors import InputError
 from sojourn.runner.leases import retry
@@ -45,6 +46,7 @@ from sojourn.spec.plan import queues
 from sojourn.spec.scenario import Scenario, load
 from sojourn.study.compare import Comparison
 from sojourn.study.compare import compare as compare_algorithms
+from sojourn.study.phase import jittered
 
 
 def compare(
@@ -111,6 +113,7 @@ def compare(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    check_phase: CheckPhase = False,
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
@@ -124,6 +127,8 @@ def compare(
     aqm = aqm or usual(scenario)
     wanted = plan(scenario, aqm, seeds, seed_from)
     specs = list(dict.fromkeys(point.spec for point in wanted))
+    if check_phase:
+        jittered(scenario, seeds)
     folder = out if out is not None else default_directory(scenario, specs)
     note_memory(wanted, workers)
     if retry_failed:
@@ -148,6 +153,8 @@ def compare(
             until_equivalent=margin,
             announce=note,
         )
+    if check_phase:
+        note_phase(comparison.results, (*comparison.metrics, "jain_index"), workers)
     warn(comparison.results.warnings)
     emit(of_comparison(comparison), json, export)
     if comparison.looks:

@@ -161,6 +161,13 @@ Workers = Annotated[
     int | None,
     typer.Option("--workers", metavar="N", help="Threads [default: all cores].", show_default=False),
 ]
+CheckPhase = Annotated[
+    bool,
+    typer.Option(
+        "--check-phase",
+        help="Repeat one seed with 1 µs of send_jitter; warn about metrics that depend on exact times.",
+    ),
+]
 RetryFailed = Annotated[
     bool,
     typer.Option("--retry-failed", help="Also execute the runs that ended their process twice."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from sojourn import worlds
@@ -21,6 +22,7 @@ from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
     Aqm,
+    CheckPhase,
     Export,
     File,
     Json,
@@ -43,6 +45,7 @@ from sojourn.spec.scenario import Scenario, load
 from sojourn.spec.senders import senders
 from sojourn.spec.units import number
 from sojourn.study.compare import Comparison
+from sojourn.study.phase import JITTER, jittered, phase_effects
 
 
 def run(
@@ -59,6 +62,7 @@ def run(
     export: Export = None,
     workers: Workers = None,
     verbose: Verbose = False,
+    check_phase: CheckPhase = False,
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
@@ -66,12 +70,18 @@ def run(
     permit_code(allow_code, aqm, metric)
     if warmup == "auto" and world != worlds.DEFAULT:
         raise InputError("warmup", f"= auto is chosen by simulated runs, not in the {world} world", "a time")
+    if check_phase and world != worlds.DEFAULT:
+        raise InputError(
+            "check-phase", f"needs simulated runs, not the {world} world", f"--world {worlds.DEFAULT}"
+        )
     scenario = load(file)
     shown, own = own_metrics(scenario, metric)
     with resumable():
         scenario = with_warmup(scenario, warmup, aqm, to=to)
     points = plan(scenario, aqm, seeds, seed_from, world)
     specs = list(dict.fromkeys(point.spec for point in points))
+    if check_phase:
+        jittered(scenario, seeds)
     note_duration(scenario, len(points), world)
     directory = out if out is not None else default_directory(scenario, specs, world)
     if world == worlds.DEFAULT:
@@ -84,6 +94,8 @@ def run(
                 points, workers, out=directory, progress=move, command=["sojourn", *sys.argv[1:]]
             )
         results = results.measured(own)
+        if check_phase:
+            note_phase(results, metric or (), workers)
         written = write_report(results)
     warn(results.warnings)
     emit(of_results(results, shown), json, export)
@@ -95,6 +107,15 @@ def run(
         note(f"TCP: {tcp}")
     note(f"report: {written}")
     note(f"id: {results.id}")
+
+
+def note_phase(results: Results, metrics: Sequence[str], workers: int | None) -> None:
+    """Repeat one seed with jitter; add a warning for each metric that depends on exact times."""
+    with progress(f"{results.scenario.name} with jitter") as move:
+        moved = phase_effects(results, metrics, workers, move)
+    results.add_warnings([one.warning for one in moved])
+    if not moved:
+        note(f"no phase effects found: {JITTER} of send_jitter moves no metric out of its interval")
 
 
 def note_duration(scenario: Scenario, runs: int, world: str) -> None:

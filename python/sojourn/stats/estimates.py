@@ -84,6 +84,18 @@ def mean_ci(values: Sequence[float | None], level: float = 0.95) -> Estimate:
     return Estimate(mean(known), t_quantile(level, n - 1) * deviation(known) / math.sqrt(n), n)
 
 
+def prediction(values: Sequence[float], level: float = 0.95) -> float:
+    """Return the half-width of the interval around the mean in which one further value is expected.
+
+    Examples
+    --------
+    >>> round(prediction([1.0, 2.0, 3.0]), 9)
+    4.968274924
+    """
+    n = len(values)
+    return t_quantile(level, n - 1) * deviation(values) * math.sqrt(1 + 1 / n)
+
+
 def paired(
     a: Sequence[float | None], b: Sequence[float | None], log: bool = False, level: float = 0.95
 ) -> Effect:

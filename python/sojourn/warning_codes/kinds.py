@@ -246,4 +246,11 @@ KINDS = _kinds(
         "Too many flows share the link.",
         "Use the simulated world, or fewer flows.",
     ),
+    (
+        "W31",
+        "a metric depends on exact times",
+        "A microsecond moves it further than another seed would; part of it belongs to this scenario only.",
+        "Phase effects: senders with exact times meet a full buffer in the same order again and again.",
+        'Set send_jitter in [tcp], to "1us" or to the time of a packet; vary delays and sizes.',
+    ),
 )
