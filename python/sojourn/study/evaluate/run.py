@@ -92,17 +92,13 @@ def evaluate(
         write_manifest(folder, facts)
         layout.write(folder, KIND_EVALUATION)
     bars = progress or (lambda _title: None)
-    with marking_interruption(folder):
-        judged = [
-            Judged(entry, case, _compare(plan, entry, case, folder, executor, bars(case.name), command))
-            for entry, case in plan.runnable
-        ]
-        studies = {
-            name: _study(plan, specs, folder / name, executor, bars(name), command)
-            for name, specs in _studies(plan).items()
-        }
+    with marking_interruption(folder):  # the results of all cases need more memory than those of one
+        for entry, case in plan.runnable:
+            _compare(plan, entry, case, folder, executor, bars(case.name), command)
+        for name, specs in _studies(plan).items():
+            _study(plan, specs, folder / name, executor, bars(name), command)
     write_manifest(folder, {**facts, "status": "complete"})
-    return Evaluation(plan, judged, studies.get(FAIR), studies.get(SENSITIVITY), folder)
+    return reopen(folder)
 
 
 def reopen(directory: str | os.PathLike[str]) -> Evaluation:
@@ -162,8 +158,8 @@ def _compare(
     executor: Executor | None,
     progress: Progress | None,
     command: Sequence[str],
-) -> Comparison:
-    return compare(
+) -> None:
+    compare(
         case.scenario(entry.shorter if plan.quick else None),
         plan.specs,
         BASELINE,
@@ -197,9 +193,9 @@ def _study(
     executor: Executor | None,
     progress: Progress | None,
     command: Sequence[str],
-) -> Results:
+) -> None:
     entry = next(one for one in catalogue().entries if one.id == STUDIED)
-    return run_scenario(
+    run_scenario(
         entry.cases[0].scenario(entry.shorter if plan.quick else None),
         specs,
         plan.seeds,
