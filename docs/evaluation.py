@@ -72,8 +72,8 @@ Nearly every algorithm trades goodput for delay, so most cells are \u00b1; the n
 ## Delay and goodput
 
 Changes of the mean against drop tail, over all cases in which the metric is judged: the median, and in
-brackets the smallest and the largest. `drr` and `prio` have one class here, as they do by default, which makes
-them equal to drop tail.
+brackets the smallest and the largest. `drr` and `prio` have one class here, as they do by default, which
+makes them equal to drop tail.
 
 | algorithm | mean delay ({delays} cases) | goodput ({goodputs} cases) |
 |---|---|---|

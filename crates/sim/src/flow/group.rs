@@ -160,9 +160,10 @@ impl Group {
     pub(crate) fn jittered(&self, number: u32, segment: Segment, at: Time) -> Time {
         match &self.tcp {
             Some(tcp) if tcp.options.send_jitter > Span::ZERO => {
-                let packet = u64::from(number) << 32 | u64::from(segment.sequence);
+                let packet = (u64::from(number) << 32) | u64::from(segment.sequence);
                 let bits = u128::from(self.jitter.indexed(packet).bits());
-                at + Span((bits * u128::from(tcp.options.send_jitter.0) >> 64) as u64)
+                let longest = u128::from(tcp.options.send_jitter.0);
+                at + Span(((bits * longest) >> 64) as u64)
             }
             _ => at,
         }
