@@ -22,7 +22,7 @@ from sojourn.study.evaluate.run import evaluate, reopen
 from support import Cli
 
 #: Scenarios of the RFC that need senders and applications which this version lacks.
-REFUSED = {"S5": "ledbat", "S7-III": "video", "S7-IV": "video", "S14": "video"}
+REFUSED = {"S7-III": "video", "S7-IV": "video", "S14": "video"}
 WRONG = '''
 import sojourn
 

@@ -100,6 +100,7 @@ def kept(name: str, seed: int, result: dict[str, float]) -> dict[str, object]:
 #: Forty flows over twenty hosts whose delays share no divisor, a deterministic queue, and a minimum time-out
 #: that hides the random phase of ns-2's clocks: without randomness every drop can be compared.
 MANY = {
+    "M-tahoe-drop": "-tcp Tahoe -ecn 0 -buf 20 -minrto 3.37177",
     "M-reno-drop": "-tcp Reno -ecn 0 -buf 20 -minrto 3.37177",
     "M-reno-ecn": "-tcp Reno -ecn 1 -buf 12 -minrto 4.99731",
     "M-newreno-drop": "-tcp Newreno -ecn 0 -buf 20 -minrto 3.37177",

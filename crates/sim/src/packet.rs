@@ -14,40 +14,48 @@ pub(crate) fn block_count(sack: &Sack) -> u32 {
     1 + u32::from(sack[1].1 > 0) + u32::from(sack[2].1 > 0)
 }
 
-/// The SACK blocks of all acknowledgements in flight. Few acknowledgements have any, so they are kept outside
+/// What an acknowledgement reports besides its number and ECE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) sack: Sack,
+    /// The timestamp of the receiver (TSval of RFC 7323), exact; zero: the connection has no use for it.
+    pub(crate) sent: Time,
+}
+
+/// The reports of all acknowledgements in flight. Few acknowledgements have one, so they are kept outside
 /// packets, which stay small.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sacks {
-    slots: Vec<Sack>,
+pub(crate) struct Reports {
+    slots: Vec<Report>,
     free: Vec<u64>,
 }
 
-impl Sacks {
-    /// Store `sack`; returns its index, counted from 1, or 0 if it is empty.
-    pub(crate) fn put(&mut self, sack: Sack) -> u64 {
-        if sack == Sack::default() {
+impl Reports {
+    /// Store `report`; returns its index, counted from 1, or 0 if it is empty.
+    pub(crate) fn put(&mut self, report: Report) -> u64 {
+        if report == Report::default() {
             return 0;
         }
         if let Some(index) = self.free.pop() {
-            self.slots[index as usize - 1] = sack;
+            self.slots[index as usize - 1] = report;
             return index;
         }
-        self.slots.push(sack);
+        self.slots.push(report);
         self.slots.len() as u64
     }
 
-    /// Remove the blocks at `index`.
+    /// Remove the report at `index`.
     #[inline(always)]
-    pub(crate) fn take(&mut self, index: u64) -> Sack {
-        if index == 0 { Sack::default() } else { self.release(index) }
+    pub(crate) fn take(&mut self, index: u64) -> Report {
+        if index == 0 { Report::default() } else { self.release(index) }
     }
 
-    /// Store the blocks at `index` again: the index of the copy.
+    /// Store the report at `index` again: the index of the copy.
     pub(crate) fn copy(&mut self, index: u64) -> u64 {
         if index == 0 { 0 } else { self.put(self.slots[index as usize - 1]) }
     }
 
-    fn release(&mut self, index: u64) -> Sack {
+    fn release(&mut self, index: u64) -> Report {
         self.free.push(index);
         self.slots[index as usize - 1]
     }
@@ -72,7 +80,7 @@ pub(crate) enum Carries {
 /// A packet. Plain fields, because packets are copied often.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// When it was sent, an echo by the source; of an acknowledgement, the index of its blocks in [`Sacks`].
+    /// When it was sent, an echo by the source; of an acknowledgement, the index of its [`Report`].
     pub(crate) stamp: u64,
     /// Its flow.
     pub(crate) flow: u32,

@@ -136,9 +136,13 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 // HyStart++ needs RACK, which is a rule of its own under the other presets.
                 let needs_rack = rule == "hystart" && preset != "linux";
                 let (rule, word) = if needs_rack { ("loss_detection", "rack") } else { (rule, word) };
-                let rule_of_slow_start = (rule, variant) == ("hystart", "bbr");
-                let (rule, word) = if rule_of_slow_start { ("max_rto", "60s") } else { (rule, word) };
-                let overhead = if rule == "pacing" || variant == "bbr" { "0s" } else { overhead };
+                let paces = variant == "bbr";
+                let has_no_recovery =
+                    variant == "tahoe" && matches!(rule, "loss_detection" | "recovery" | "hystart");
+                let has_own_start = paces || variant.starts_with("ledbat");
+                let is_excluded = has_no_recovery || has_own_start && rule == "hystart";
+                let (rule, word) = if is_excluded { ("max_rto", "60s") } else { (rule, word) };
+                let overhead = if rule == "pacing" || paces { "0s" } else { overhead };
                 let set = [
                     ("variant", variant),
                     ("delayed_ack", delayed_ack),

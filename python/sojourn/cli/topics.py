@@ -187,6 +187,7 @@ def _of_option(name: str) -> Output:
 
 
 _SENDERS = {
+    "tahoe": ("Tahoe: fast retransmit, then slow start from one packet after every loss", "Jacobson 1988"),
     "reno": ("Reno: slow start, congestion avoidance, fast retransmit, fast recovery", "RFC 5681"),
     "newreno": ("NewReno: Reno whose fast recovery lasts until all lost packets are repaired", "RFC 6582"),
     "sack": ("Reno's windows with loss recovery by selective acknowledgements", "RFC 6675"),
@@ -201,6 +202,11 @@ _SENDERS = {
         "Linux 6.1",
     ),
     "westwood": ("Westwood+: Reno, but after a loss the window is bandwidth times round trip", "Linux 6.1"),
+    "ledbat": ("LEDBAT: background transfers that keep the queue at 100 ms, by one-way delays", "RFC 6817"),
+    "ledbat++": (
+        "LEDBAT++: background transfers that keep the queue at 60 ms and slow down periodically",
+        "draft-irtf-iccrg-ledbat-plus-plus",
+    ),
 }
 
 

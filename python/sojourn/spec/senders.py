@@ -8,6 +8,7 @@ from sojourn.spec.plan import is_tcp, tcp_options
 from sojourn.spec.schema import ScenarioFields, TcpTraffic
 
 _NAMES = {
+    "tahoe": "Tahoe",
     "reno": "Reno",
     "newreno": "NewReno",
     "sack": "Reno with SACK",
@@ -16,6 +17,8 @@ _NAMES = {
     "bbr": "BBR",
     "vegas": "Vegas",
     "westwood": "Westwood+",
+    "ledbat": "LEDBAT",
+    "ledbat++": "LEDBAT++",
 }
 _HYSTART = {"linux": " with HyStart", "rfc9406": " with HyStart++"}
 

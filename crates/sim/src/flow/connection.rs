@@ -2,7 +2,7 @@
 
 use super::{Application, Applications, Group};
 use crate::{
-    packet::{Carries, Packet, Sack, Sacks, block_count},
+    packet::{Carries, Packet, Report, Reports, Sack, block_count},
     path::Route,
     plan::Tcp,
     tcp::{self, ColdStatePool, EcnBits, ReassemblyPool, Received, Receiver, Segment, Sender},
@@ -177,13 +177,21 @@ impl Connection {
         self.receiver.next() >= self.sender.end()
     }
 
-    /// The ACK of what has been received so far.
+    /// The ACK of what has been received so far, sent at `now`.
     #[inline(always)]
-    pub(crate) fn ack(&self, backward: FlowRoute, class: Class, tcp: &Tcp, sacks: &mut Sacks) -> Packet {
+    pub(crate) fn ack(
+        &self,
+        backward: FlowRoute,
+        class: Class,
+        tcp: &Tcp,
+        now: Time,
+        reports: &mut Reports,
+    ) -> Packet {
         let FlowRoute { flow, route } = backward;
         let (bytes, sack) = self.ack_bytes_and_sack(tcp);
+        let sent = if tcp.options.variant.needs_timestamps() { now } else { Time::ZERO };
         Packet {
-            stamp: sacks.put(sack),
+            stamp: reports.put(Report { sack, sent }),
             flow,
             step: route.first,
             host: route.host,
@@ -351,12 +359,12 @@ mod tests {
             let ecn = EcnBits { ce: sequence == 4, cwr: false };
             connection.receiver.receive(&tcp.options, sequence, ecn, pool);
         }
-        let mut sacks = Sacks::default();
+        let mut reports = Reports::default();
         let backward = FlowRoute { flow: 7, route: Route { first: 9, host: 5 } };
-        let ack = connection.ack(backward, Class(0), &tcp, &mut sacks);
+        let ack = connection.ack(backward, Class(0), &tcp, Time::ZERO, &mut reports);
         assert_eq!((ack.carries, ack.number, ack.flag, ack.stamp), (Carries::Ack, 1, true, 1));
         let blocks: Sack = [(4, 5), (2, 3), (0, 0)];
-        assert_eq!(sacks.take(1), blocks);
+        assert_eq!(reports.take(1).sack, blocks);
         assert_eq!((ack.bytes, ack.step, ack.host, ack.ecn), (52 + 16, 9, 5, Ecn::NotEct));
     }
 }

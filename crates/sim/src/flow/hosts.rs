@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     engine::{DelayedAcks, RtoScan},
-    packet::Sacks,
+    packet::Reports,
     plan::Plan,
     record::{CwndColumns, ObjectColumns},
     tcp::Segment,
@@ -30,8 +30,8 @@ pub(crate) struct Hosts {
     pub(crate) delayed_acks: DelayedAcks,
     /// Segments that a sender has just released; kept to save allocations.
     pub(crate) released: Vec<Segment>,
-    /// The blocks of acknowledgements in flight.
-    pub(crate) sacks: Sacks,
+    /// What acknowledgements in flight report.
+    pub(crate) reports: Reports,
     pub(crate) pools: Pools,
     /// The trace of congestion windows, if they are traced.
     pub(crate) cwnd: Option<CwndColumns>,
@@ -57,7 +57,7 @@ impl Hosts {
             rto_scan,
             delayed_acks: DelayedAcks::default(),
             released: Vec::new(),
-            sacks: Sacks::default(),
+            reports: Reports::default(),
             pools: Pools::default(),
             cwnd: plan.trace.cwnd.then(CwndColumns::default),
             at_warmup: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::{
     flow::Flow,
-    packet::{Carries, Packet, Sacks},
+    packet::{Carries, Packet, Reports},
     queue::{Outcome, QueueStats},
     record::DropColumns,
 };
@@ -34,7 +34,7 @@ impl LossLog {
         context: LossContext,
         stats: &mut QueueStats,
         flows: &mut [Flow],
-        sacks: &mut Sacks,
+        reports: &mut Reports,
     ) {
         let is_measured = context.is_measured;
         let counted = u32::from(is_measured && self.counting);
@@ -48,7 +48,7 @@ impl LossLog {
             flow.losses.dropped += u32::from(packet.is_forward());
             flow.losses.queue_drops += counted;
             if packet.carries == Carries::Ack {
-                sacks.take(packet.stamp);
+                reports.take(packet.stamp);
             }
             if is_measured && self.traced {
                 self.columns.push(context, packet, cause, arrival);

@@ -41,6 +41,8 @@ pub enum SlowPathReason {
     SendJitter,
     /// A sender paces its packets.
     Pacing,
+    /// Acknowledgements report more than packets that arrived.
+    Feedback,
     /// Receivers at the ends of several links may delay acknowledgements.
     DelayedAcks,
     /// Several flows send on the same first link.
@@ -66,6 +68,7 @@ impl SlowPathReason {
             SlowPathReason::RateCap => "a rate cap",
             SlowPathReason::SendJitter => "send jitter",
             SlowPathReason::Pacing => "paced packets",
+            SlowPathReason::Feedback => "timestamps",
             SlowPathReason::DelayedAcks => "delayed acknowledgements of several hosts",
             SlowPathReason::SharedAccess => "flows that share an access link",
             SlowPathReason::QueueAtSender => "a queue on the sender's own link",

@@ -8,7 +8,7 @@ use crate::{
     engine::{CalendarQueue, Event},
     flow::{Applications, Connection, Flow, FlowRoute, Group},
     measure::{LossContext, LossLog},
-    packet::{Packet, Sacks},
+    packet::{Packet, Reports},
     path::{Hop, Links, Route},
     queue::QueueOps,
     tcp::{Segment, Sender},
@@ -41,10 +41,10 @@ pub(super) fn enqueue<Q: QueueOps>(
     is_measured: bool,
     log: &mut LossLog,
     flows: &mut [Flow],
-    sacks: &mut Sacks,
+    reports: &mut Reports,
 ) -> bool {
     if !queue.enqueue(now, packet) {
-        report_outcomes(queue, now, is_measured, log, flows, sacks);
+        report_outcomes(queue, now, is_measured, log, flows, reports);
     }
     !queue.stats().busy
 }
@@ -57,12 +57,12 @@ pub(super) fn dequeue<Q: QueueOps>(
     is_measured: bool,
     log: &mut LossLog,
     flows: &mut [Flow],
-    sacks: &mut Sacks,
+    reports: &mut Reports,
 ) -> Option<usize> {
     let was_busy = queue.stats().busy;
     let slot = queue.dequeue(now);
     if queue.drops_at_dequeue() {
-        report_outcomes(queue, now, is_measured, log, flows, sacks);
+        report_outcomes(queue, now, is_measured, log, flows, reports);
     }
     if slot.is_none() && was_busy {
         queue.on_idle(now);
@@ -78,11 +78,11 @@ fn report_outcomes<Q: QueueOps>(
     is_measured: bool,
     log: &mut LossLog,
     flows: &mut [Flow],
-    sacks: &mut Sacks,
+    reports: &mut Reports,
 ) {
     if !queue.stats().outcomes.is_empty() {
         let context = LossContext { now, is_measured, waiting: queue.len() };
-        log.record(context, queue.stats(), flows, sacks);
+        log.record(context, queue.stats(), flows, reports);
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Clock, web};
 use crate::{
     engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
     flow::{Arrival, Endpoint, Flow, FlowRoute, Hosts, Task, Udp, Writer},
-    packet::{Carries, Packet},
+    packet::{Carries, Packet, Report},
     path::{Network, Route},
     plan::{self, validate::MAX_PACKET_BYTES},
     tcp::{self, Ack, ColdStatePool, Segment},
@@ -64,7 +64,7 @@ pub(super) fn receive(
     connection.receive::<true>(group, tcp, packet, in_window, applications, pool);
     let route = Route { first: packet.step + 1, host: packet.host };
     let backward = FlowRoute { flow: packet.flow, route };
-    *packet = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
+    *packet = connection.ack(backward, group.class, tcp, at, &mut hosts.reports);
     Reply::Packet
 }
 
@@ -88,7 +88,7 @@ fn receive_and_decide(
     let backward = FlowRoute { flow: number, route };
     let delayed = connection
         .answers_twice(tcp, packet)
-        .then(|| connection.ack(backward, group.class, tcp, &mut hosts.sacks));
+        .then(|| connection.ack(backward, group.class, tcp, at, &mut hosts.reports));
     let (applications, pool) = (&mut hosts.applications, &mut hosts.pools.receivers);
     let arrival = Arrival { packet, at };
     let (received, until) = connection.receive_and_decide(tcp, arrival, in_window, applications, pool);
@@ -100,7 +100,7 @@ fn receive_and_decide(
             calendar.push(event);
         }
     } else {
-        *packet = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
+        *packet = connection.ack(backward, group.class, tcp, at, &mut hosts.reports);
     }
     if hosts.applications.task(number) != Task::Nothing && received.is_new && connection.has_all() {
         web::delivered(hosts, calendar, at, number);
@@ -123,7 +123,7 @@ pub(super) fn on_delayed_ack(hosts: &mut Hosts, network: &Network, now: Time, nu
     connection.receiver.set_delayed_ack(None);
     let route = Route { first: network.backward(flow.route), host: flow.route.host };
     let backward = FlowRoute { flow: number, route };
-    Some(connection.ack(backward, group.class, tcp, &mut hosts.sacks))
+    Some(connection.ack(backward, group.class, tcp, now, &mut hosts.reports))
 }
 
 /// An echo reaches the source of its datagram.
@@ -146,10 +146,11 @@ pub(super) fn acknowledge(
     now: Time,
     packet: &Packet,
 ) {
-    let (next, ece, sack) = (packet.number, packet.flag, hosts.sacks.take(packet.stamp));
+    let (next, ece) = (packet.number, packet.flag);
+    let Report { sack, sent } = hosts.reports.take(packet.stamp);
     with_sender(hosts, calendar, now, packet.flow, |sender, tcp, (out, pool)| {
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
-        sender.on_ack(&tcp.options, window, Ack { next, ece, sack }, now, out, pool);
+        sender.on_ack(&tcp.options, window, Ack { next, ece, sack, sent }, now, out, pool);
     });
 }
 

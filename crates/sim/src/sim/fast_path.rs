@@ -158,7 +158,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool, const DELAYED: bool>(
     let (steps, round_trips) = (&mut steps[..], &mut round_trips[..]);
     let mut links = Links { each, kinds, fixed_path };
     let Hosts {
-        groups, flows, applications, arrivals, rto_scan, delayed_acks, released, sacks, pools, ..
+        groups, flows, applications, arrivals, rto_scan, delayed_acks, released, reports, pools, ..
     } = hosts;
     let (groups, flows) = (&groups[..], &mut flows[..]);
     let QueueLog { measured, recorder, losses, .. } = log;
@@ -183,11 +183,11 @@ fn run_cycles<Q: QueueOps, const SACK: bool, const DELAYED: bool>(
                 };
             }
             packet.step += 1;
-            if !enqueue(queue, now, packet, true, losses, flows, sacks) {
+            if !enqueue(queue, now, packet, true, losses, flows, reports) {
                 continue;
             }
         }
-        let Some(slot) = dequeue(queue, now, true, losses, flows, sacks) else {
+        let Some(slot) = dequeue(queue, now, true, losses, flows, reports) else {
             clock.service = Service::NONE;
             continue;
         };
@@ -247,7 +247,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool, const DELAYED: bool>(
                 data,
                 AckSize { plain: tcp.ack, bytes: tcp.ack, blocks: 0 },
             );
-            let ack = AckView { next, ece: false, sack: None };
+            let ack = AckView { next, ece: false, sack: None, sent: Time::ZERO };
             (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, at, out, pool)))
         } else {
             let reported = if SACK && tcp.options.sack { receiver.sack_blocks() } else { None };
@@ -256,13 +256,13 @@ fn run_cycles<Q: QueueOps, const SACK: bool, const DELAYED: bool>(
             let at =
                 round_trip.cross_to_sender(&mut links, host, data, AckSize { plain: tcp.ack, bytes, blocks });
             let (next, ece) = (receiver.next(), receiver.ece() && tcp.options.ecn);
-            let ack = AckView { next, ece, sack: reported };
+            let ack = AckView { next, ece, sack: reported, sent: Time::ZERO };
             (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, at, out, pool)))
         };
         let Some(limit) = reaction else {
             let last_step = round_trip.last_step(steps, connection.ack_bytes_and_sack(tcp).0 > tcp.ack);
             let backward = FlowRoute { flow: number, route: Route { first: last_step, host } };
-            let ack = connection.ack(backward, group.class, tcp, sacks);
+            let ack = connection.ack(backward, group.class, tcp, data.arrival, reports);
             return SlowPathExit::Ack(at, ack);
         };
         let (hop, first) = round_trip.first_hop();

@@ -119,7 +119,7 @@ fn enqueue_at(state: &mut State, now: Time, number: u32, packet: &mut Packet) {
     queues.port_at(number, &mut network.kinds, now);
     let (queue, is_measured) = (&mut queues.ports[number as usize], number == queues.log.measured);
     let losses = &mut queues.log.losses;
-    if cycle::enqueue(queue, now, packet, is_measured, losses, &mut hosts.flows, &mut hosts.sacks) {
+    if cycle::enqueue(queue, now, packet, is_measured, losses, &mut hosts.flows, &mut hosts.reports) {
         transmit_from_other(state, now, number);
     }
 }
@@ -138,11 +138,11 @@ fn enter(state: &mut State, now: Time, entry: Entry, packet: &mut Packet) {
 fn cross_wire(state: &mut State, now: Time, number: u32, packet: Packet) {
     let Fate { packet: arrival, copy } = state.network.wires.pass(number, now, &packet);
     if arrival.is_none() && packet.carries == Carries::Ack {
-        state.hosts.sacks.take(packet.stamp);
+        state.hosts.reports.take(packet.stamp);
     }
     let mut copied = packet;
     if copy.is_some() && packet.carries == Carries::Ack {
-        copied.stamp = state.hosts.sacks.copy(packet.stamp);
+        copied.stamp = state.hosts.reports.copy(packet.stamp);
     }
     for (packet, arrival) in [(packet, arrival), (copied, copy)] {
         match arrival {
@@ -173,7 +173,7 @@ pub(super) fn transmit_from(state: &mut State, now: Time, number: u32) {
     queues.port_at(number, &mut network.kinds, now);
     let (queue, is_measured) = (&mut queues.ports[number as usize], number == queues.log.measured);
     let losses = &mut queues.log.losses;
-    let slot = cycle::dequeue(queue, now, is_measured, losses, &mut hosts.flows, &mut hosts.sacks);
+    let slot = cycle::dequeue(queue, now, is_measured, losses, &mut hosts.flows, &mut hosts.reports);
     let Some(slot) = slot else {
         if let Some(time) = queue.ask_again(now) {
             let event = Event::new(time, time - now, EventKind::Departure, OF_GROUP | number);

@@ -35,8 +35,10 @@ macro_rules! choice {
 }
 
 choice! {
-    /// Congestion control; the first three also select the loss recovery, unless `sack` overrides it.
+    /// Congestion control; the first four also select the loss recovery, unless `sack` overrides it.
     pub enum Variant {
+        /// Fast retransmit without fast recovery: every loss is followed by slow start.
+        Tahoe = "tahoe",
         /// RFC 5681: a fast recovery retransmits one packet.
         Reno = "reno",
         /// RFC 6582: partial ACKs retransmit one packet per round trip.
@@ -53,6 +55,10 @@ choice! {
         Vegas = "vegas",
         /// Westwood+, as in Linux 6.1.
         Westwood = "westwood",
+        /// RFC 6817, by one-way delays.
+        Ledbat = "ledbat",
+        /// draft-irtf-iccrg-ledbat-plus-plus.
+        LedbatPlusPlus = "ledbat++",
     }
 }
 
@@ -146,18 +152,44 @@ choice! {
 impl Variant {
     /// Whether connections use selective acknowledgements by default.
     pub(super) fn uses_sack(self) -> bool {
-        !matches!(self, Variant::Reno | Variant::Newreno)
+        !matches!(self, Variant::Tahoe | Variant::Reno | Variant::Newreno)
+    }
+
+    /// Whether a loss is followed by slow start, without fast recovery. So there is nothing for selective
+    /// acknowledgements, RACK or PRR to do.
+    #[inline]
+    pub(super) fn goes_back(self) -> bool {
+        self == Variant::Tahoe
     }
 
     /// Whether it needs the time of every packet, so `loss_detection rack`.
     pub(super) fn needs_rack(self) -> bool {
-        matches!(self, Variant::Bbr | Variant::Vegas | Variant::Westwood)
+        matches!(
+            self,
+            Variant::Bbr | Variant::Vegas | Variant::Westwood | Variant::Ledbat | Variant::LedbatPlusPlus
+        )
     }
 
     /// Whether it has a growth of its own ([`super::congestion`]'s `grow`).
     #[inline]
     pub(super) fn grows_itself(self) -> bool {
-        self == Variant::Vegas
+        matches!(self, Variant::Vegas | Variant::Ledbat | Variant::LedbatPlusPlus)
+    }
+
+    /// Whether it reads the receiver's timestamps.
+    #[inline]
+    pub(crate) fn needs_timestamps(self) -> bool {
+        self == Variant::Ledbat
+    }
+
+    /// Whether it begins in the slow start of RFC 5681.
+    pub(super) fn has_slow_start(self) -> bool {
+        !matches!(self, Variant::Bbr | Variant::Ledbat | Variant::LedbatPlusPlus)
+    }
+
+    /// Whether it begins with two packets, if nothing else is configured.
+    pub(super) fn begins_with_two(self) -> bool {
+        matches!(self, Variant::Ledbat | Variant::LedbatPlusPlus)
     }
 
     /// Whether it sets the window itself, for every ACK. Then packets are sampled for the delivery rate, and

@@ -82,8 +82,8 @@ pub static OPTIONS: [TcpParam; 32] = [
         Kind::Choice(Variant::WORDS),
         "newreno",
         None,
-        "congestion control and, for the first three, loss recovery; the others use that of sack",
-        "RFC 5681, 6582, 6675, 9438, 8257; Linux",
+        "congestion control and, for the first four, loss recovery; the others use that of sack",
+        "Jacobson 1988; RFC 5681, 6582, 6675, 9438, 8257, 6817; Linux",
     )
     .linux("cubic"),
     option(
@@ -174,7 +174,7 @@ pub static OPTIONS: [TcpParam; 32] = [
             Kind::Integer,
             "0",
             Some("2"),
-            "initial window; 0: 4, 3 or 2 packets by their size",
+            "initial window; 0: 4, 3 or 2 packets by their size; ledbat and ledbat++: 2 unless set",
             "RFC 5681, 3.1",
         ),
         "packets",
@@ -442,7 +442,15 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
     };
     let variant = Variant::named(word("variant")?);
     let is_set = |name: &str| set.iter().any(|(n, _)| n == name);
-    let loss_detection = match LossDetection::named(word("loss_detection")?) {
+    // What a congestion control without recovery switches off.
+    let of_recovery = |name: &'static str, off: &'static str| match word(name)? {
+        word if !variant.goes_back() => Ok(word),
+        word if is_set(name) && ![off, "auto"].contains(&word) => {
+            Err(wrong(name, &format!("= {word}, but this congestion control has no recovery"), off))
+        }
+        _ => Ok(off),
+    };
+    let loss_detection = match LossDetection::named(of_recovery("loss_detection", "dupack")?) {
         LossDetection::Dupack if variant.needs_rack() && is_set("loss_detection") => {
             let problem = "= dupack, but this congestion control needs the time of every packet";
             return Err(wrong("loss_detection", problem, "rack"));
@@ -457,10 +465,10 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         "auto" => variant.paces(),
         word => word == "on",
     };
-    let recovery = Recovery::named(word("recovery")?);
+    let recovery = Recovery::named(of_recovery("recovery", "window")?);
     let needs_sack =
         variant == Variant::Sack || loss_detection == LossDetection::Rack || recovery == Recovery::Prr;
-    let sack = match word("sack")? {
+    let sack = match of_recovery("sack", "off")? {
         "on" => true,
         "off" if needs_sack => {
             let problem = "= off, but variant sack, loss_detection rack and recovery prr need it";
@@ -482,10 +490,10 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
                 "auto, off or rfc9406",
             ));
         }
-        "rfc9406" if variant.paces() => {
+        "rfc9406" if !variant.has_slow_start() => {
             return Err(wrong(
                 "hystart",
-                "= rfc9406, but this congestion control has no slow start",
+                "= rfc9406, but this congestion control does not use the slow start of RFC 5681",
                 "auto or off",
             ));
         }
@@ -513,7 +521,11 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         ect,
         ecn: flag("ecn")?,
         syn: flag("syn")?,
-        initial_window: count("initial_window")?,
+        initial_window: if variant.begins_with_two() && !is_set("initial_window") {
+            2
+        } else {
+            count("initial_window")?
+        },
         receiver_window: count("receiver_window")?,
         limited_transmit: flag("limited_transmit")?,
         limited_retransmit: flag("limited_retransmit")?,
@@ -581,6 +593,22 @@ mod tests {
         assert!(with(&[("variant", "newreno"), ("hystart", "linux")]).is_none());
         assert!(with(&[("loss_detection", "dupack"), ("hystart", "rfc9406")]).is_none());
         assert_eq!(resolve("rfc", &[]).unwrap().hystart, HyStartForm::Off);
+    }
+
+    /// Seen to fail: Linux's default of RACK for Tahoe.
+    #[test]
+    fn tahoe_has_no_recovery() {
+        let with = |set: &[(&str, &str)]| {
+            let set = [("variant", "tahoe")].iter().chain(set);
+            let set: Vec<_> = set.map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
+            resolve("linux", &set)
+        };
+        let options = with(&[("sack", "auto"), ("recovery", "window")]).unwrap();
+        let TcpOptions { loss_detection, recovery, sack, .. } = options;
+        assert_eq!((loss_detection, recovery, sack), (LossDetection::Dupack, Recovery::Window, false));
+        for set in [("loss_detection", "rack"), ("recovery", "prr"), ("sack", "on")] {
+            assert_eq!(with(&[set]).unwrap_err().key, format!("tcp.{}", set.0));
+        }
     }
 
     #[test]

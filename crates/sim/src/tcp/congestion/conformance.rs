@@ -98,6 +98,7 @@ impl Driver {
                     nxt: nxt.max(una),
                     now,
                     rtt,
+                    one_way: rtt,
                     cwnd,
                     is_slow_start,
                 };

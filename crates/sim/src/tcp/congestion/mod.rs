@@ -11,7 +11,10 @@ mod conformance;
 mod cubic;
 mod cubic_linux;
 mod dctcp;
+mod delays;
 mod hystart;
+mod ledbat;
+mod ledbat_plus_plus;
 mod reno;
 mod vegas;
 mod westwood;
@@ -27,6 +30,8 @@ use cubic::Cubic;
 use cubic_linux::CubicLinux;
 use dctcp::Dctcp;
 use hystart::HyStartPlusPlus;
+use ledbat::Ledbat;
+use ledbat_plus_plus::LedbatPlusPlus;
 use reno::{ByteCounting, Reno};
 use sojourn_aqm::{Span, Stream, Time};
 use vegas::Vegas;
@@ -146,6 +151,9 @@ pub(crate) struct AckEvent {
     pub(crate) now: Time,
     /// Round-trip time of the packet sent last among those that it delivers, if there is a sample.
     pub(crate) rtt: Option<Span>,
+    /// The time from that packet's transmission to the transmission of the ACK, by the receiver's timestamp
+    /// ([`Variant::needs_timestamps`]).
+    pub(crate) one_way: Option<Span>,
     pub(crate) cwnd: f64,
     /// The window is below ssthresh.
     pub(crate) is_slow_start: bool,
@@ -227,6 +235,8 @@ enum Algorithm {
     Bbr(Box<Bbr>),
     Vegas(Vegas),
     Westwood(Box<Westwood>),
+    Ledbat(Box<Ledbat>),
+    LedbatPlusPlus(Box<LedbatPlusPlus>),
 }
 
 /// Call a hook of the algorithm in use.
@@ -241,6 +251,8 @@ macro_rules! dispatch {
             Algorithm::Bbr($algorithm) => $call,
             Algorithm::Vegas($algorithm) => $call,
             Algorithm::Westwood($algorithm) => $call,
+            Algorithm::Ledbat($algorithm) => $call,
+            Algorithm::LedbatPlusPlus($algorithm) => $call,
         }
     };
 }
@@ -257,15 +269,17 @@ impl Algorithm {
             Variant::Bbr => Algorithm::Bbr(Box::new(Bbr::new(o, payload, draw("bbr")))),
             Variant::Vegas => Algorithm::Vegas(Vegas::default()),
             Variant::Westwood => Algorithm::Westwood(Box::new(Westwood::new(o, payload))),
+            Variant::Ledbat => Algorithm::Ledbat(Box::default()),
+            Variant::LedbatPlusPlus => Algorithm::LedbatPlusPlus(Box::default()),
             Variant::Cubic => match o.cubic {
                 CubicForm::Rfc9438 => Algorithm::Cubic(Cubic::default()),
                 CubicForm::Linux => Algorithm::CubicLinux(CubicLinux::new(o)),
             },
             Variant::Dctcp => Algorithm::Dctcp(Dctcp::default()),
-            Variant::Reno | Variant::Newreno | Variant::Sack if o.byte_counting => {
+            Variant::Tahoe | Variant::Reno | Variant::Newreno | Variant::Sack if o.byte_counting => {
                 Algorithm::ByteCounting(ByteCounting::default())
             }
-            Variant::Reno | Variant::Newreno | Variant::Sack => Algorithm::Reno(Reno),
+            Variant::Tahoe | Variant::Reno | Variant::Newreno | Variant::Sack => Algorithm::Reno(Reno),
         }
     }
 }

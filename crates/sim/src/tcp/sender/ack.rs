@@ -25,7 +25,7 @@ impl Sender {
         pool: &mut ColdStatePool,
     ) {
         let sack = (ack.sack[0].1 > 0).then_some(&ack.sack);
-        let view = AckView { next: ack.next, ece: ack.ece, sack };
+        let view = AckView { next: ack.next, ece: ack.ece, sack, sent: ack.sent };
         if let Some(limit) = self.react(o, initial_window, view, now, out, pool) {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
@@ -55,12 +55,12 @@ impl Sender {
         }
         if ack.sack.is_none()
             && !ack.ece
-            && let Some(limit) = self.rack_fast_path(o, ack.next, now)
+            && let Some(limit) = self.rack_fast_path(o, ack.next, ack.sent, now)
         {
             return Some(limit);
         }
         let sack = ack.sack.copied().unwrap_or_default();
-        let ack = Ack { next: ack.next, ece: ack.ece, sack };
+        let ack = Ack { next: ack.next, ece: ack.ece, sack, sent: ack.sent };
         self.ack_general(o, initial_window(), ack, now, out, pool);
         None
     }
@@ -193,17 +193,22 @@ impl Sender {
             self.rto.cancel_timing();
             self.rto.back_off(o);
         }
-        // Go back N in slow start.
-        self.cwnd = 1.0;
-        self.nxt = self.una;
         let recovery_state = self.recovery_state();
         (recovery_state.dupacks, recovery_state.limited) = (0, 0);
         recovery_state.flags.insert(Flags::CWR);
         recovery_state.flags.remove(Flags::RECOVERY);
         recovery_state.flags.set(Flags::IGNORE_DUPACKS, o.sack && o.scoreboard == Scoreboard::Sack1);
         self.note_reduction(CongestionEvent::Timeout);
-        self.recover = self.cwr_end; // RFC 6582, section 3.2, step 4
         self.clear_scoreboard(); // RFC 2018, section 8: the receiver may have discarded SACKed data
+        self.go_back_n(o, now, out);
+    }
+
+    /// Send again from the first unacknowledged packet on, in slow start. No recovery starts before all that
+    /// was sent is acknowledged (RFC 6582, section 3.2, step 4).
+    pub(super) fn go_back_n(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
+        self.cwnd = 1.0;
+        self.nxt = self.una;
+        self.recover = self.cwr_end;
         self.restart_timer(o, now);
         self.send(o, 0, now, out);
     }
@@ -261,8 +266,21 @@ impl Sender {
         let Sender { nxt, cwnd, ssthresh, .. } = *self;
         let is_slow_start = cwnd < ssthresh;
         let has_sack = ack.sack[0].1 > 0;
-        let event =
-            AckEvent { packets, has_sack, ece: ack.ece, una: ack.next, nxt, now, rtt, cwnd, is_slow_start };
+        let on_the_way_back = now.since(ack.sent);
+        let one_way =
+            rtt.filter(|_| ack.sent > Time::ZERO).map(|rtt| Span(rtt.0.saturating_sub(on_the_way_back.0)));
+        let event = AckEvent {
+            packets,
+            has_sack,
+            ece: ack.ece,
+            una: ack.next,
+            nxt,
+            now,
+            rtt,
+            one_way,
+            cwnd,
+            is_slow_start,
+        };
         if self.extensions().control.on_ack(&event) {
             self.ssthresh = cwnd;
         }

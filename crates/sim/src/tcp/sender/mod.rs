@@ -44,12 +44,14 @@ pub(crate) struct Segment {
 }
 
 /// An acknowledgement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ack {
     /// The cumulative acknowledgement: the first packet not received.
     pub(crate) next: u32,
     pub(crate) ece: bool,
     pub(crate) sack: Sack,
+    /// As in [`crate::packet::Report`].
+    pub(crate) sent: Time,
 }
 
 /// An acknowledgement whose blocks are borrowed from the receiver.
@@ -58,6 +60,7 @@ pub(crate) struct AckView<'a> {
     pub(crate) next: u32,
     pub(crate) ece: bool,
     pub(crate) sack: Option<&'a Sack>,
+    pub(crate) sent: Time,
 }
 
 /// Counters of one sender.

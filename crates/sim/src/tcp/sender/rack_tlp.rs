@@ -6,13 +6,10 @@
 //! (section 7) and the reordering timer (section 6.2, step 5).
 
 use super::{Ack, CongestionEvent, Extensions, Flags, Segment, Sender, model::AckedFlight};
-use crate::{
-    packet::Sack,
-    tcp::{
-        congestion::Phase,
-        options::{Recovery, TcpOptions, Timer},
-        rack::{Detected, Rack},
-    },
+use crate::tcp::{
+    congestion::Phase,
+    options::{Recovery, TcpOptions, Timer},
+    rack::{Detected, Rack},
 };
 use sojourn_aqm::{Span, Time};
 
@@ -81,7 +78,7 @@ impl Sender {
     /// Process an ACK without ECE and without SACK blocks if it is one of new data while no packet is known
     /// to be missing and nothing has to be announced: see [`Sender::ack_fast_path`].
     #[inline(never)]
-    pub(super) fn rack_fast_path(&mut self, o: &TcpOptions, next: u32, now: Time) -> Option<u32> {
+    pub(super) fn rack_fast_path(&mut self, o: &TcpOptions, next: u32, sent: Time, now: Time) -> Option<u32> {
         let Sender { una, nxt, end, .. } = *self;
         let extensions = self.cold.as_deref_mut()?.extensions.as_deref_mut()?;
         let rack_tlp = extensions.rack_tlp.as_mut()?;
@@ -99,7 +96,7 @@ impl Sender {
         if let Some(sent) = delivery.sample {
             self.rto.on_rtt_sample(o, sent, now, next, nxt);
         }
-        let ack = Ack { next, ece: false, sack: Sack::default() };
+        let ack = Ack { next, sent, ..Ack::default() };
         self.report_ack(delivery.packets, &ack, delivery.latest.map(|sent| now - sent), now);
         let is_limited = self.is_cwnd_limited(o, nxt - una);
         self.grow(o, delivery.packets, is_limited, now);

@@ -191,8 +191,9 @@ impl Sender {
         if is_rfc6675 { self.una >= self.recover } else { is_past || is_marked }
     }
 
-    /// Fast retransmit (RFC 5681, section 3.2, steps 2 and 3; RFC 6675, section 5, step 4). The window is not
-    /// reduced if it already was for a mark in the same window of data (RFC 3168, section 6.1.2).
+    /// Fast retransmit (RFC 5681, section 3.2, steps 2 and 3; RFC 6675, section 5, step 4); slow start
+    /// follows in Tahoe. The window is not reduced if it already was for a mark in the same window of data
+    /// (RFC 3168, section 6.1.2).
     #[inline(never)]
     pub(super) fn enter_recovery(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         if self.recovery_state.last_reduction == Some(CongestionEvent::Mark) && self.una <= self.cwr_end {
@@ -200,6 +201,10 @@ impl Sender {
         } else {
             self.reduce(o, CongestionEvent::Loss);
             self.note_reduction(CongestionEvent::Loss);
+        }
+        if o.variant.goes_back() {
+            self.rto.cancel_timing();
+            return self.go_back_n(o, now, out);
         }
         if !(o.repair() == Repair::OneHole && o.repeat_fast_retransmit) {
             self.recover = self.cwr_end;

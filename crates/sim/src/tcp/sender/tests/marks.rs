@@ -157,7 +157,7 @@ fn ns_2_waits_longer_at_every_mark_after_the_first() {
 fn without_ecn_ece_is_ignored() {
     let mut path = Path::new(options("rfc", &[("syn", "off")]), 8, u32::MAX, &[]);
     path.start();
-    path.deliver(Ack { next: 1, ece: true, sack: Sack::default() });
+    path.deliver(Ack { next: 1, ece: true, ..Ack::default() });
     assert_eq!((path.sender.cwnd, path.sender.tally().cuts), (9.0, 0));
 }
 

@@ -176,7 +176,12 @@ impl Path {
             self.receiver.receive(&self.o, segment.sequence, ecn, &mut ReassemblyPool::default());
             let blocks = self.receiver.sack_blocks().filter(|_| self.o.sack);
             let sack = blocks.copied().unwrap_or_default();
-            self.acks.push_back(Ack { next: self.receiver.next(), ece: self.receiver.ece(), sack });
+            self.acks.push_back(Ack {
+                next: self.receiver.next(),
+                ece: self.receiver.ece(),
+                sack,
+                sent: self.now,
+            });
         }
         Turn { ack, duplicate, sent }
     }

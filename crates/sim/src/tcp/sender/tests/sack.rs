@@ -106,7 +106,7 @@ fn a_hole_below_three_sacked_packets_is_lost_at_once() {
     let mut path = Path::new(sack(&[]), 10, u32::MAX, &[0]);
     path.start();
     path.acks.clear(); // all ACKs but the last are lost
-    let turn = path.deliver(Ack { next: 0, ece: false, sack: [(1, 10), (0, 0), (0, 0)] });
+    let turn = path.deliver(Ack { next: 0, sack: [(1, 10), (0, 0), (0, 0)], ..Ack::default() });
     assert_eq!(turn.sequences()[0], 0);
     assert!(path.sender.is(Flags::RECOVERY));
     // 10 / 2 = 5; only 0 is in flight, so four new packets follow.
@@ -120,7 +120,7 @@ fn only_new_sack_information_counts() {
     path.start();
     path.acks.clear();
     for _ in 0..5 {
-        path.deliver(Ack { next: 0, ece: false, sack: [(1, 2), (0, 0), (0, 0)] });
+        path.deliver(Ack { next: 0, sack: [(1, 2), (0, 0), (0, 0)], ..Ack::default() });
     }
     assert!(!path.sender.is(Flags::RECOVERY));
     assert_eq!(path.sender.recovery_state.dupacks, 1);
@@ -168,7 +168,7 @@ fn sack1_ignores_duplicates_after_a_timeout() {
     assert_eq!((late.next, late.sack[0]), (1, (2, 3)));
     assert!(path.deliver(late).sequences().is_empty());
     assert_eq!((path.sender.recovery_state.dupacks, path.sender.sacked()), (0, 0));
-    path.deliver(Ack { next: 2, ece: false, sack: [(0, 0); 3] });
-    path.deliver(Ack { next: 2, ece: false, sack: [(4, 5), (0, 0), (0, 0)] });
+    path.deliver(Ack { next: 2, sack: [(0, 0); 3], ..Ack::default() });
+    path.deliver(Ack { next: 2, sack: [(4, 5), (0, 0), (0, 0)], ..Ack::default() });
     assert_eq!((path.sender.recovery_state.dupacks, path.sender.sacked()), (1, 1));
 }

@@ -67,7 +67,7 @@ fn the_fast_paths_agree_with_general_processing() {
             let (mut fast, mut pool) = (path.sender.clone(), ColdStatePool::default());
             let limit = match ack.sack[0].1 {
                 _ if ack.ece => None,
-                0 => fast.rack_fast_path(&path.o, ack.next, path.now),
+                0 => fast.rack_fast_path(&path.o, ack.next, ack.sent, path.now),
                 _ => fast.sack_fast_path(&path.o, ack.next, &ack.sack, &mut pool),
             };
             if let Some(limit) = limit {

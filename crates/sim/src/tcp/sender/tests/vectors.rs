@@ -96,6 +96,23 @@ fn reno_leaves_recovery_at_the_first_new_ack() {
     assert_eq!(table(&mut path, RENO.lines().count() - 1), RENO);
 }
 
+/// Tahoe of TV2: each loss costs half of ssthresh and a slow start from one packet, and packets are sent
+/// again from the first missing one on, also those that the receiver has.
+const TAHOE: &str = "
+ACK 1 | 16.0625 | 8 | no | 17 | 16
+dup ACK 1 no. 3 | 1 | 8 | no | 2 (rtx) | 1
+ACK 4 | 2 | 8 | no | 5 (rtx), 6 (rtx) | 2
+ACK 17 | 3 | 8 | no | 18, 19, 20 | 3
+ACK 18 | 4 | 8 | no | 21, 22 | 4
+ACK 19 | 5 | 8 | no | 23, 24 | 5
+";
+
+#[test]
+fn tahoe_goes_back_and_starts_slowly() {
+    let mut path = two_losses(options("rfc", &[("variant", "tahoe"), ("limited_transmit", "off")]));
+    assert_eq!(table(&mut path, TAHOE.lines().count() - 1), TAHOE);
+}
+
 /// As observed in ns-2.35: two losses in a window of 16 give 8, 8.125 on the partial ACK, then a timeout.
 #[test]
 fn reno_of_ns_2_waits_for_its_timer_at_the_second_loss() {
