@@ -90,7 +90,7 @@ def prediction(values: Sequence[float], level: float = 0.95) -> float:
     Examples
     --------
     >>> round(prediction([1.0, 2.0, 3.0]), 9)
-    4.968274924
+    4.968275424
     """
     n = len(values)
     return t_quantile(level, n - 1) * deviation(values) * math.sqrt(1 + 1 / n)

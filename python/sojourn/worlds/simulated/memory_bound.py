@@ -32,7 +32,7 @@ PACKET_STORED, FLOW_STORED = 10, 7.5
 PACKET_ROWS = 2
 SAMPLE, PROBE = 44, 8
 #: Bytes of a flow, and of a transfer, a web object (with its two connections) and a page in addition.
-FLOW, TRANSFER, OBJECT, PAGE = 2200, 600, 2400, 900
+FLOW, TRANSFER, OBJECT, PAGE = 2200, 600, 1500, 900
 #: Bytes of a route, and in addition of the first routes to a host, one for each delay on the other side.
 ROUTE, FIRST_ROUTE = 240, 2000
 #: Bytes of a packet on a link or in a queue.
