@@ -16,7 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from sojourn.metrics import label, text
+from sojourn.metrics import label, load, text
+from sojourn.study.evaluate.measures import MEASURES
 from sojourn.study.evaluate.model import (
     BASELINE,
     BETTER,
@@ -32,11 +33,13 @@ from sojourn.study.evaluate.run import reopen
 
 HERE = Path(__file__).parent / "evaluation"
 #: Files with the data, and their columns.
-CASES, VERDICTS, VALUES, ABOUT = "cases.csv", "verdicts.csv", "values.csv", "about.json"
+CASES, VERDICTS, VALUES, PUBLISHED = "cases.csv", "verdicts.csv", "values.csv", "published.csv"
+ABOUT = "about.json"
 COLUMNS = {
     CASES: ("scenario", "case", "section", "title"),
     VERDICTS: ("algorithm", "case", "verdict", "better", "worse", "remarks"),
     VALUES: ("algorithm", "case", "metric", "n", "mean", "ci95", "difference", "low", "high", "verdict"),
+    PUBLISHED: ("case", "source", "statement", "here"),
 }
 DELAY, GOODPUT = "mean_delay_s", "goodput_bps"
 SYMBOLS = {BETTER: "+", WORSE: "\u2212", MIXED: "\u00b1", NONE_SHOWN: "\u00b7", IDENTICAL: "=", UNKNOWN: "?"}
@@ -46,7 +49,7 @@ INDEX = """<!-- Written by docs/evaluation.py; do not edit. -->
 
 {algorithms} algorithms in {cases} cases of RFC 7928, each compared with drop tail under the same {seeds}
 seeds: {runs} runs. Each name leads to a page with every value; the data are [`verdicts.csv`](verdicts.csv),
-[`values.csv`](values.csv) and [`cases.csv`](cases.csv).
+[`values.csv`](values.csv), [`cases.csv`](cases.csv) and [`published.csv`](published.csv).
 
 | symbol | verdict against drop tail |
 |---|---|
@@ -87,7 +90,16 @@ makes them equal to drop tail.
 
 {missing}
 
-Made by Sojourn {version} with
+## What others published
+
+RFC 7928 has no reference results. These are statements about such scenarios, made with other links and
+buffers, and the means here:
+
+| case | source | states | here |
+|---|---|---|---|
+{published}
+
+Made by Sojourn {version} (core {core}) with
 
 ```sh
 {command}
@@ -129,6 +141,7 @@ def keep(evaluation: Evaluation, about: dict[str, Any], here: Path = HERE) -> No
             remarks = "; ".join(cell.remarks)
             rows[VERDICTS].append((spec, one.case.name, cell.verdict, cell.better, cell.worse, remarks))
         rows[VALUES] += _values(one, [BASELINE, *specs])
+        rows[PUBLISHED] += [(one.case.name, it.source, it.statement, here) for it, here in one.published()]
     for name, header in COLUMNS.items():
         written = io.StringIO()
         writer = csv.writer(written, lineterminator="\n")
@@ -158,10 +171,12 @@ def read(name: str, here: Path = HERE) -> list[Row]:
 
 def pages(here: Path = HERE) -> Iterator[tuple[Path, str]]:
     """Yield each page with its path, made from the data."""
+    load(list(MEASURES.values()))  # their names in tables
     cases, verdicts, values = (read(name, here) for name in (CASES, VERDICTS, VALUES))
     about = json.loads((here / ABOUT).read_text(encoding="utf-8"))
     specs = list(dict.fromkeys(row["algorithm"] for row in verdicts))
-    yield here / "README.md", _index(cases, verdicts, values, specs, about)
+    published = read(PUBLISHED, here)
+    yield here / "README.md", _index(cases, verdicts, values, published, specs, about)
     for spec in specs:
         mine = [row for row in verdicts if row["algorithm"] == spec]
         yield here / f"{_file(spec)}.md", _page(spec, cases, mine, values, about)
@@ -172,7 +187,12 @@ def _file(spec: str) -> str:
 
 
 def _index(
-    cases: list[Row], verdicts: list[Row], values: list[Row], specs: list[str], about: dict[str, Any]
+    cases: list[Row],
+    verdicts: list[Row],
+    values: list[Row],
+    published: list[Row],
+    specs: list[str],
+    about: dict[str, Any],
 ) -> str:
     cell = {(row["algorithm"], row["case"]): SYMBOLS[row["verdict"]] for row in verdicts}
     scenarios: dict[str, list[Row]] = {}
@@ -197,6 +217,7 @@ def _index(
         goodputs=len(changes[specs[0]][1]),
         changes=_lines([(spec, *map(_range, both)) for spec, both in changes.items()]),
         scenarios=_lines(described),
+        published=_lines([tuple(row.values()) for row in published]),
         **about,
     )
 
@@ -265,12 +286,21 @@ def _difference(row: Row) -> str:
 
 def _about(folder: Path, evaluation: Evaluation) -> dict[str, Any]:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    refused = [f"{one.id} ({one.title}): {one.missing}" for one in evaluation.plan.refused]
+    cores: dict[str, list[str]] = {}
+    for one in evaluation.judged:
+        facts = json.loads((folder / one.case.name / "manifest.json").read_text(encoding="utf-8"))
+        cores.setdefault(facts["core_version"], []).append(one.case.name)
+    most = max(cores, key=lambda core: len(cores[core]))
+    refused = [f"{one.case.name} ({one.entry.title}): {one.reason}" for one in evaluation.plan.refused]
     return {
         "version": manifest["version"],
         "command": manifest["command"],
         "seeds": evaluation.plan.seeds,
         "runs": sum(len(one.results.seeds) * len(evaluation.plan.specs) for one in evaluation.judged),
+        "core": "; ".join(
+            f"`{core}`" + ("" if core == most else f" for {', '.join(names)}")
+            for core, names in sorted(cores.items(), key=lambda one: one[0] != most)
+        ),
         "missing": "Not run: " + "; ".join(refused) + "." if refused else "Every scenario was run.",
     }
 

@@ -50,7 +50,9 @@ def test_the_data_are_those_of_the_evaluation(script: ModuleType, tmp_path: Path
     plan = Plan(spec_of("red"), rivals, catalogue().choose(["S8", "S9"]), 4, quick=True)
     found = evaluate(plan, tmp_path / "out")
     here = tmp_path / "docs"
-    script.keep(found, {"version": "1", "command": "c", "seeds": 4, "runs": 32, "missing": ""}, here)
+    script.keep(
+        found, {"version": "1", "command": "c", "seeds": 4, "runs": 32, "core": "x", "missing": ""}, here
+    )
     rows = script.read(script.VERDICTS, here)
     for judged in found.judged:
         for spec in ("red", *rivals):

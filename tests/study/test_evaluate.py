@@ -1,13 +1,16 @@
 """The evaluation by RFC 7928: scenarios, verdicts on wrong algorithms, resuming, errors, folder.
 
-Mutants seen to fail: a scenario left out; a lacking value that does not count as worse; marks that are not
-compared with drops; a manifest without the names of the cases.
+Mutants seen to fail: a world that is not compared with that of the folder; reasons that are not those of the
+folder; published statements in all cases; metrics without a value that are not named; a scenario left out; a
+lacking value that does not count as worse; marks that are not compared with drops; a manifest without the
+names of the cases.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +19,10 @@ import sojourn
 from folders import check_folder
 from sojourn import InputError, RunFailed
 from sojourn.algorithms import permitting, spec_of
+from sojourn.results import Results
+from sojourn.study.compare import Comparison
 from sojourn.study.evaluate.catalogue import catalogue
-from sojourn.study.evaluate.model import IDENTICAL, MIXED, WORSE, Evaluation, Plan
+from sojourn.study.evaluate.model import IDENTICAL, MIXED, WORSE, Evaluation, Judged, Plan
 from sojourn.study.evaluate.run import evaluate, reopen
 from support import Cli
 
@@ -76,6 +81,70 @@ def test_all_scenarios_of_the_rfc_are_there() -> None:
                 assert case.scenario(one.shorter).seconds <= case.scenario().seconds
     assert [one.id for one in catalogue().entries if one.missing] == list(REFUSED)
     assert all(REFUSED[one.id] in one.missing for one in catalogue().entries if one.missing)
+
+
+def test_each_case_that_another_world_cannot_run_has_a_reason() -> None:
+    """What was refused when the cases were run is stored; a later version may run more."""
+    entries = catalogue().choose(["S4a", "S7-I", "S8", "S12"])
+    found = Plan("codel", (), entries, 1, world="kernel")
+    assert [case.name for _, case in found.runnable] == ["S4a", "S8"]
+    reasons = {one.case.name: one.reason for one in found.refused}
+    assert list(reasons) == ["S7-I", "S12a", "S12b"]
+    assert "world 'kernel'" in reasons["S7-I"]
+    stored = Plan("codel", (), entries, 1, world="kernel", stored={"S8": "not yet"})
+    assert [(one.case.name, one.reason) for one in stored.refused] == [("S8", "not yet")]
+    with pytest.raises(InputError, match="world: 'fluid' is not one of"):
+        Plan("codel", (), entries, 1, world="fluid")
+
+
+def test_a_scenario_outside_the_simulator_has_what_hosts_can_record() -> None:
+    (entry,) = catalogue().choose(["S11"])
+    (case,) = entry.cases
+    assert case.scenario().phase
+    assert any(one.startswith("phases.") for one in entry.measured(case.scenario()))
+    scenario = case.scenario(world="kernel")
+    assert not scenario.phase
+    assert scenario.trace.flows is None
+    assert not any(one.startswith("phases.") for one in entry.measured(scenario))
+
+
+def test_an_evaluation_in_another_world_continues_in_that_world(tmp_path: Path) -> None:
+    def interrupt(_title: str) -> None:
+        raise KeyboardInterrupt
+
+    wanted = plan("pie", "S9", seeds=1)
+    kernel = replace(wanted, world="kernel")
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            evaluate(kernel, tmp_path / "out", progress=interrupt)
+    with pytest.raises(InputError, match="in the kernel world"):
+        evaluate(wanted, tmp_path / "out", progress=interrupt)
+
+
+def test_what_others_published_is_beside_the_means_of_its_algorithms(tmp_path: Path) -> None:
+    """The statement about ared, codel and pie needs runs of all three; one may be about some of the cases."""
+    (without,) = evaluate(plan("codel", "S8", seeds=1), tmp_path / "one").judged
+    assert [one.statement for one, _ in without.published()] == ["a loss rate of 0.1 %"]
+    (_, here), *_ = without.published()
+    assert here.startswith("drop ratio of droptail 0.")
+    rivals = ("pie", "ared", "fq_codel")
+    (every,) = evaluate(plan("codel", "S8", against=rivals, seeds=1), tmp_path / "all").judged
+    assert len(every.published()) == 2
+    (entry,) = catalogue().choose(["S6"])
+    found = {case.name: len(Judged(entry, case, every.comparison).published()) for case in entry.cases}
+    assert found == {"S6-5ms": 1, "S6-20ms": 2, "S6-50ms": 1, "S6-200ms": 2, "S6-560ms": 1}
+
+
+def test_a_metric_without_a_value_in_any_run_is_named(tmp_path: Path) -> None:
+    wanted = plan("codel", "S8", seeds=1)
+    evaluate(wanted, tmp_path / "out")
+    (entry,) = wanted.entries
+    asked = replace(entry, metrics=(*entry.metrics, "link_losses"))
+    comparison = Comparison.of(Results.open(tmp_path / "out/S8"))
+    assert comparison is not None
+    judged = Judged.of(asked, entry.cases[0], comparison)
+    assert judged.unknown == ("link_losses",)
+    assert tuple(judged.comparison.metrics) == entry.metrics
 
 
 def test_an_algorithm_that_never_drops_is_found_out(wrong: str, tmp_path: Path) -> None:

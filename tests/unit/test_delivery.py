@@ -102,6 +102,15 @@ def test_what_a_queue_drops_is_lost_and_what_it_delays_is_late() -> None:
     assert 1 < found["call.mos"] < mos(rating(found["call.mouth_to_ear_s"]))
 
 
+def test_the_delay_variation_of_tcp_is_above_the_lowest_bucket() -> None:
+    """The SYN of each transfer meets an empty queue; buckets are 1/64 wide."""
+    short = FTP.replace('"tcp"', '"tcp-short"') + 'arrivals = "0.5/s"\nsize = "10kB"\nheader = "40B"\n'
+    found = measured(short, rate="2Mbit/s", more="[trace]\ndelays = true\n")
+    least = found["ftp.p999_owd_s"] - found["ftp.p999_pdv_s"]
+    shortest = 0.010 + 40 * 8 * (1 / 2e6 + 2 / 1e9)
+    assert shortest * 63 / 64 <= least <= shortest
+
+
 def test_a_fixed_playout_time_is_the_delay_of_a_call() -> None:
     found = measured(CALL + 'playout = "9ms"\ncodec = "g729a"\n')
     assert (found["call.late_ratio"], found["call.mouth_to_ear_s"]) == (1.0, pytest.approx(0.034))

@@ -46,7 +46,7 @@ def compare_packets(
     directory = out if out is not None else default_directory(scenario, specs, f"beside {world}")
     command = ["sojourn", *sys.argv[1:]]
     begin(directory, scenario, world, command)
-    note_duration(scenario, len(specs) * repeats, world)
+    note_duration([scenario], len(specs) * repeats, world)
     with resumable(), progress(scenario.name) as move:
         other = run(
             scenario, specs, repeats, world=world, out=directory / world, progress=move, command=command

@@ -9,13 +9,15 @@ from typing import Annotated
 
 import typer
 
+from sojourn import worlds
 from sojourn.algorithms import spec_of
 from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.compare import share_of
 from sojourn.cli.complete import specs
 from sojourn.cli.emit import emit, write_exports
-from sojourn.cli.options import Dask, Export, Json, Out, RetryFailed, Serial, Workers
+from sojourn.cli.options import Dask, Export, Json, Out, RetryFailed, Serial, Workers, World
 from sojourn.cli.output import Column, Output, Table
+from sojourn.cli.run import note_duration
 from sojourn.errors import InputError, InputErrors
 from sojourn.format import counted
 from sojourn.runner.execute import Progress
@@ -56,6 +58,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    world: World = worlds.DEFAULT,
     quick: Annotated[bool, typer.Option("--quick", help="Run short scenarios with five seeds.")] = False,
     seeds: Annotated[
         int | None,
@@ -102,15 +105,20 @@ def evaluate(
         (QUICK_SEEDS if quick else FULL_SEEDS) if seeds is None else seeds,
         quick,
         None if until_ci is None else share_of("until-ci", until_ci),
+        world,
     )
     folder = out if out is not None else default_directory(plan)
     if retry_failed:
         for _, case in plan.runnable:
             retry(folder / case.name)
     for one in plan.refused:
-        note(f"sojourn: {one.name} cannot run: {one.missing}")
+        note(f"sojourn: {one.case.name} cannot run: {one.reason}")
     cases = counted(len(plan.runnable), "case")
     note(f"{cases} of {counted(len(plan.specs), 'algorithm')}, {counted(plan.seeds, 'seed')}: {folder}")
+    runs = len(plan.specs) * plan.seeds
+    note_duration(
+        [case.scenario(entry.shorter if quick else None) for entry, case in plan.runnable], runs, world
+    )
     with resumable(), executor(workers, serial, dask) as maker, ExitStack() as bars:
 
         def bar(title: str) -> Progress | None:
@@ -169,7 +177,7 @@ def of_evaluation(evaluation: Evaluation, every: bool = False) -> Output:
         "verdict": evaluation.verdict,
         "summary": frame.to_dicts(),
         "failures": failures,
-        "refused": {one.id: one.missing for one in plan.refused},
+        "refused": {one.case.name: one.reason for one in plan.refused},
         "differences": differences,
     }
     notes = ["", evaluation.verdict]

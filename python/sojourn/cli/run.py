@@ -39,6 +39,7 @@ from sojourn.cli.options import (
 )
 from sojourn.cli.summaries import of_results
 from sojourn.errors import InputError
+from sojourn.format import counted
 from sojourn.results import Results
 from sojourn.runner.leases import retry
 from sojourn.spec.scenario import Scenario, load
@@ -82,7 +83,7 @@ def run(
     specs = list(dict.fromkeys(point.spec for point in points))
     if check_phase:
         jittered(scenario, seeds)
-    note_duration(scenario, len(points), world)
+    note_duration([scenario], len(points), world)
     directory = out if out is not None else default_directory(scenario, specs, world)
     if world == worlds.DEFAULT:
         note_memory(points, workers, verbose)
@@ -118,11 +119,11 @@ def note_phase(results: Results, metrics: Sequence[str], workers: int | None) ->
         note(f"no phase effects found: {JITTER} of send_jitter moves no metric out of its interval")
 
 
-def note_duration(scenario: Scenario, runs: int, world: str) -> None:
-    """Print the minimum duration of runs in real time."""
+def note_duration(scenarios: Sequence[Scenario], runs: int, world: str) -> None:
+    """Print the minimum duration in real time of `runs` runs of each scenario."""
     if worlds.find(world).real_time:
-        minutes = runs * number("span", scenario.duration) / 60e9
-        note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")
+        minutes = runs * sum(number("span", one.duration) for one in scenarios) / 60e9
+        note(f"{counted(runs * len(scenarios), 'run')} in real time: {minutes:.1f} minutes at least")
 
 
 def write_report(results: Results, comparison: Comparison | None = None) -> Path:

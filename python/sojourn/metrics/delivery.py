@@ -146,8 +146,11 @@ def max_owd(t: Table) -> Value:
     "p999_pdv_s",
     "99.9th-percentile delay variation",
     "s",
-    "datagrams",
-    formula="p999_owd_s - smallest one-way delay of the traffic",
+    "arrivals",
+    formula=(
+        "p999_owd_s - smallest one-way delay of the traffic, which for TCP is the lower edge of the first "
+        "bucket of the histogram that is not empty"
+    ),
     source="packet delay variation of RFC 5481, 4.2",
     better="lower",
     display=MILLISECONDS,
@@ -156,8 +159,9 @@ def max_owd(t: Table) -> Value:
 def p999_pdv(t: Table) -> Value:
     """Return how far the 99.9th percentile of one-way delay is above the smallest delay."""
     value = _one_way(t, 0.999)
-    least = [row["delay_min_ns"] for row in _rows(t) if row["delay_min_ns"] > 0]
-    return None if value is None or not least else max(0.0, value - min(least) / 1e9)
+    known = [row["delay_min_ns"] / 1e9 for row in _rows(t) if row["delay_min_ns"] > 0]
+    least = min(known) if known else _one_way(t, 0.0)
+    return None if value is None or least is None else max(0.0, value - least)
 
 
 @metric(

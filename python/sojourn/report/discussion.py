@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sojourn import _core, plots
+from sojourn import _core, plots, worlds
 from sojourn.algorithms import spec_of
 from sojourn.errors import SojournError
 from sojourn.metrics import label
-from sojourn.report.document import Block, Column, Figure, Table, Text
+from sojourn.report.document import Block, Column, Figure, Note, Table, Text
 from sojourn.report.stability import Map, points, stability_map
 from sojourn.report.verdict import cell, class_of
 from sojourn.results import Results
@@ -25,15 +25,24 @@ from sojourn.study.evaluate.parameters import (
     targets,
 )
 
+#: The topics for which runs with other parameters are made.
+SENSITIVE = ("stability", "control")
 #: The metrics by which parameters are judged.
 JUDGED = ("mean_delay_s", "goodput_bps", "drop_ratio")
 
 
 def discussion(topic: str, evaluation: Evaluation) -> list[Block]:
     """Return the blocks of a discussion: ``stability``, ``scheduling``, ``cost`` or ``control``."""
-    return {"stability": _stability, "scheduling": _scheduling, "cost": _cost, "control": _control}[topic](
-        evaluation
-    )
+    topics = {"stability": _stability, "scheduling": _scheduling, "cost": _cost, "control": _control}
+    return topics[topic](evaluation) + (_simulated(evaluation) if topic in SENSITIVE else [])
+
+
+def _simulated(evaluation: Evaluation) -> list[Block]:
+    """Return a note that the studies of parameters are simulated, if the cases are not."""
+    world = evaluation.plan.world
+    if world == worlds.DEFAULT:
+        return []
+    return [Note(f"The cases are of the world {world}. These runs with other parameters are simulated.")]
 
 
 def fair_comparison(evaluation: Evaluation) -> list[Block]:
@@ -74,6 +83,7 @@ def fair_comparison(evaluation: Evaluation) -> list[Block]:
         Table(
             frame, "The same as numbers; a target in packets is that delay at the rate of the link.", columns
         ),
+        *_simulated(evaluation),
     ]
 
 

@@ -111,8 +111,9 @@ def summary_frame(evaluation: Evaluation) -> pl.DataFrame:
             row |= {name: cell.verdict, f"{name} below": cell.detail, f"{name} tint": _tint(cell)}
         rows.append(row)
     for refused in plan.refused:
-        row = {"case": refused.id, "case below": f"{refused.section} {refused.title}"}
-        rows.append({**row, plan.aqm: "cannot run", f"{plan.aqm} below": refused.missing})
+        entry = refused.entry
+        row = {"case": refused.case.name, "case below": f"{entry.section} {entry.title}"}
+        rows.append({**row, plan.aqm: "cannot run", f"{plan.aqm} below": refused.reason})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -143,8 +144,8 @@ def _summary(evaluation: Evaluation) -> list[Block]:
     )
     blocks: list[Block] = [Table(frame, caption, columns)]
     if plan.refused:
-        words = "; ".join(f"{one.name}: {one.missing}" for one in plan.refused)
-        blocks.append(Note(f"Not run, because this version lacks what they need: {words}.", "warning"))
+        words = "; ".join(f"{one.case.name}: {one.reason}" for one in plan.refused)
+        blocks.append(Note(f"Not run: {words}.", "warning"))
     if plan.quick:
         blocks.append(Note(f"A quick evaluation: short runs, {plan.seeds} seeds.", "warning"))
     return blocks
@@ -208,8 +209,11 @@ def _scenario(entry: Entry, evaluation: Evaluation) -> Section:
     blocks: list[Block] = []
     if entry.topic:
         blocks += discussion(entry.topic, evaluation)
-    elif entry.missing:
-        blocks.append(Note(f"Not run: {entry.missing}.", "warning"))
+    blocks += [
+        Note(f"{one.case.name} was not run: {one.reason}.", "warning")
+        for one in evaluation.plan.refused
+        if one.entry is entry
+    ]
     if entry.assumptions:
         blocks.append(_assumptions(entry.assumptions))
     for one in evaluation.judged:
@@ -234,8 +238,14 @@ def _case(judged: Judged, evaluation: Evaluation) -> list[Block]:
         Text(f"**{judged.case.name}**: against {BASELINE} **{cell.verdict}**{size}."),
         differences(judged.comparison),
     ]
+    if published := judged.published():
+        rows = [{"source": one.source, "statement": one.statement, "here": here} for one, here in published]
+        columns = {"source": Column("source"), "statement": Column("states"), "here": Column("here")}
+        blocks.append(Table(pl.DataFrame(rows), "What others published about such a scenario.", columns))
     figures = [*_ellipses(judged), *_samples(judged, plan.specs)]
     blocks += [Columns(figures[i : i + 2]) for i in range(0, len(figures), 2)]
+    if judged.unknown:
+        blocks.append(Note(f"Without a value in any run: {', '.join(judged.unknown)}."))
     blocks += [Note(one, "warning") for one in results.warnings]
     blocks.append(
         Code(f"sojourn report {evaluation.directory / judged.case.name}", "The report of this case")
@@ -304,8 +314,8 @@ def _disclosure(evaluation: Evaluation) -> list[Block]:
         "Python": str(facts.get("python", "")),
         "platform": str(facts.get("platform", "")),
         "seeds": plan.seeds if plan.until_ci is None else f"{plan.seeds} or more",
-        "world": "simulated packets",
-        "scenarios": [one.id for one in plan.entries if not one.missing],
+        "world": plan.world,
+        "cases": [case.name for _, case in plan.runnable],
     }
     registry = {
         spec.split()[0]: _core.algorithm(spec.split()[0]) for spec in plan.specs if not _scheduler(spec)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sojourn import _core, arguments
+from sojourn import _core, arguments, worlds
 from sojourn.algorithms import Aqm, permitting
 from sojourn.algorithms import spec_of as canonical
 from sojourn.api import plan, scenario_of
@@ -382,6 +382,7 @@ def compare(
     until_difference: str | None = None,
     until_equivalent: float | None = None,
     announce: Callable[[str], None] | None = None,
+    world: str = worlds.DEFAULT,
 ) -> Comparison:
     """Run algorithms with the same seeds and compare them.
 
@@ -406,7 +407,7 @@ def compare(
         Metrics that `until_ci` applies to; `sort` if empty.
     most_seeds : int
         Limit of seeds that the rules `until_...` add.
-    workers, out, progress, command, executor, allow_code
+    workers, out, progress, command, executor, allow_code, world
         As for ``sojourn.run``.
     metrics : sequence of str or callable
         Metrics to compare, in addition to `sort`; those of the view ``comparison`` if empty. Holm's
@@ -452,7 +453,7 @@ def compare(
     with permitting(allow_code):
         scenario = scenario_of(scenario)
         scenario = scenario.with_() if allow_code else scenario
-        points = plan(scenario, aqms, seeds, seed_from)
+        points = plan(scenario, aqms, seeds, seed_from, world)
         specs = list(dict.fromkeys(point.spec for point in points))
         if len(specs) < 2:
             raise InputError("compare", "needs at least two algorithms", "--aqm A --aqm B")
@@ -483,6 +484,7 @@ def compare(
             progress=progress,
             command=command,
             executor=executor,
+            world=world,
         )
         results = results.measured(own)
         return results if first == 0 or known is None else known.joined(results)

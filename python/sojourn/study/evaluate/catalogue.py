@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, worlds
 from sojourn.errors import InputError
 from sojourn.spec.scenario import Scenario, load
 from sojourn.study.axes import Axis, cells
@@ -25,6 +25,25 @@ class Assumption:
     name: str
     value: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """What others state about a scenario: the source, the statement, and the metrics that show the same here.
+
+    Attributes
+    ----------
+    source, statement : str
+        Where it is published, with what was run there, and what it says.
+    metrics, aqms, cases : tuple of str
+        The metrics, the algorithms and the cases that it is about.
+    """
+
+    source: str
+    statement: str
+    metrics: tuple[str, ...]
+    aqms: tuple[str, ...]
+    cases: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -45,8 +64,11 @@ class Case:
     file: str
     changes: Mapping[str, str]
 
-    def scenario(self, shorter: Mapping[str, str] | None = None) -> Scenario:
+    def scenario(self, shorter: Mapping[str, str] | None = None, world: str = worlds.DEFAULT) -> Scenario:
         """Return the scenario; `shorter` replaces its duration and warm-up.
+
+        Outside the simulator it has no phases and no samples of flows and delays: only the simulator
+        records them.
 
         Raises
         ------
@@ -55,7 +77,11 @@ class Case:
         """
         axes = [Axis(key, (value,)) for key, value in self.changes.items()]
         varied = cells(load(FOLDER / "scenarios" / self.file), ["droptail"], axes)[0].scenario
-        return varied.with_(name=self.name, **(shorter or {}))
+        changes: dict[str, Any] = {"name": self.name, **(shorter or {})}
+        if world != worlds.DEFAULT:
+            changes["trace"] = varied.trace.model_copy(update={"delays": False, "flows": None})
+            changes["phase"] = ()
+        return varied.with_(**changes)
 
 
 @dataclass(frozen=True)
@@ -74,6 +100,8 @@ class Entry:
         What is run; empty for a discussion.
     assumptions : tuple of Assumption
         The values that the RFC leaves open.
+    published : tuple of Published
+        What others state about the scenario.
     shorter : mapping of str to str
         Duration and warm-up with ``--quick``.
     topic : str
@@ -87,6 +115,7 @@ class Entry:
     metrics: tuple[str, ...]
     cases: tuple[Case, ...]
     assumptions: tuple[Assumption, ...]
+    published: tuple[Published, ...]
     shorter: Mapping[str, str]
     topic: str
 
@@ -99,6 +128,10 @@ class Entry:
         except InputError as error:
             return f"{error.where.rpartition(': ')[2]} {error.problem}"
         return ""
+
+    def measured(self, scenario: Scenario) -> tuple[str, ...]:
+        """Return the metrics that runs of a case can have: without those of phases if it has none."""
+        return tuple(one for one in self.metrics if scenario.phase or not one.startswith("phases."))
 
     @property
     def name(self) -> str:
@@ -116,7 +149,7 @@ class Catalogue:
     def choose(self, wanted: Iterable[str]) -> tuple[Entry, ...]:
         """Return the entries of some numbers and sections; all if none is given.
 
-        A section contains those below it: ``8.2`` are S8 to S12b.
+        A section contains those below it: ``8.2`` are S8 to S12b; ``S12`` are S12a and S12b.
 
         Raises
         ------
@@ -127,6 +160,8 @@ class Catalogue:
         --------
         >>> [one.id for one in catalogue().choose(["8.2.6", "S1"])]
         ['S1', 'S12a', 'S12b']
+        >>> [one.id for one in catalogue().choose(["s4"])]
+        ['S4a', 'S4b']
         """
         chosen = list(wanted)
         for word in chosen:
@@ -165,6 +200,16 @@ def _entry(data: Mapping[str, Any], quick: Mapping[str, str]) -> Entry:
         tuple(data["metrics"]),
         tuple(cases),
         _assumptions(data),
+        tuple(
+            Published(
+                one["source"],
+                one["statement"],
+                tuple(one["metrics"]),
+                tuple(one["aqms"]),
+                tuple(one.get("cases", [case.name for case in cases])),
+            )
+            for one in data.get("published", ())
+        ),
         data.get("quick", quick),
         data.get("topic", ""),
     )
@@ -175,7 +220,8 @@ def _assumptions(data: Mapping[str, Any]) -> tuple[Assumption, ...]:
 
 
 def _names(word: str, entry: Entry) -> bool:
-    return word.upper() == entry.id.upper() or f"{entry.section}.".startswith(f"{word}.")
+    number = entry.id.partition("-")[0].rstrip("ab")
+    return word.upper() in (entry.id.upper(), number) or f"{entry.section}.".startswith(f"{word}.")
 
 
 def _runnable(entries: Iterable[Entry]) -> str:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
-from sojourn import arguments
+from sojourn import arguments, worlds
+from sojourn.api import plan as points
 from sojourn.errors import InputError
 from sojourn.format import counted
-from sojourn.metrics import find, label, text
+from sojourn.metrics import find, label, load, text
 from sojourn.results import Results
 from sojourn.runner.point import MOST_SEEDS
 from sojourn.stats import mean
 from sojourn.stats.warmup import NOT_SETTLED
 from sojourn.study.compare import Comparison, Difference, check_rules
-from sojourn.study.evaluate.catalogue import Case, Entry
+from sojourn.study.evaluate.catalogue import Case, Entry, Published
+from sojourn.study.evaluate.measures import MEASURES
 
 BASELINE = "droptail"
 BETTER, WORSE, MIXED = "better", "worse", "better and worse"
@@ -25,6 +28,14 @@ NONE_SHOWN, IDENTICAL, UNKNOWN = "no difference shown", "identical", "not known"
 MANY = 10
 #: Seeds of an evaluation: quick and full.
 QUICK_SEEDS, FULL_SEEDS = 5, 20
+
+
+class Refused(NamedTuple):
+    """A case that cannot run, with the reason."""
+
+    entry: Entry
+    case: Case
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,11 @@ class Plan:
         Whether the durations are those of the catalogue's ``quick``.
     until_ci : float, optional
         The share of the mean of each case's first metric below which its half-width is to be.
+    world : str
+        Where packets are sent: a world of `sojourn.worlds.REGISTRY` that has packets.
+    stored : mapping of str to str, optional
+        Of an evaluation that was run: the reason of each case that could not run, by its name. They follow
+        from this version, this machine and its kernel if None.
     """
 
     aqm: str
@@ -53,8 +69,12 @@ class Plan:
     seeds: int = FULL_SEEDS
     quick: bool = False
     until_ci: float | None = None
+    world: str = worlds.DEFAULT
+    stored: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
+        packets = [name for name in worlds.REGISTRY if worlds.find(name).has_packets]
+        arguments.word(self.world, "world", packets)
         if self.aqm == BASELINE:
             raise InputError("NAME", f"= {BASELINE} is what every algorithm is compared with", "another one")
         arguments.whole(self.seeds, "seeds", 1, MOST_SEEDS)
@@ -72,13 +92,34 @@ class Plan:
 
     @property
     def runnable(self) -> list[tuple[Entry, Case]]:
-        """The cases that this version can run."""
-        return [(entry, case) for entry in self.entries if not entry.missing for case in entry.cases]
+        """The cases that can run."""
+        known = self._reasons
+        return [(entry, case) for entry in self.entries for case in entry.cases if case.name not in known]
 
     @property
-    def refused(self) -> list[Entry]:
-        """The scenarios that it cannot run."""
-        return [entry for entry in self.entries if entry.missing]
+    def refused(self) -> list[Refused]:
+        """The cases that cannot run."""
+        known = self._reasons
+        return [
+            Refused(entry, case, known[case.name])
+            for entry in self.entries
+            for case in entry.cases
+            if case.name in known
+        ]
+
+    @cached_property
+    def _reasons(self) -> Mapping[str, str]:
+        if self.stored is not None:
+            return self.stored
+        found = {}
+        for case in (case for entry in self.entries for case in entry.cases):
+            try:
+                scenario = case.scenario(world=self.world)
+                if self.world != worlds.DEFAULT:
+                    points(scenario, self.specs, 1, world=self.world)
+            except InputError as error:
+                found[case.name] = f"{error.where.rpartition(': ')[2]} {error.problem}"
+        return found
 
 
 @dataclass(frozen=True)
@@ -122,11 +163,26 @@ class Judged:
         The scenario of the RFC, and the case.
     comparison : Comparison
         All algorithms against drop tail.
+    unknown : tuple of str
+        The metrics of the scenario that have no value in any run: this world does not measure them, or what
+        they count did not happen.
     """
 
     entry: Entry
     case: Case
     comparison: Comparison
+    unknown: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, entry: Entry, case: Case, comparison: Comparison) -> Judged:
+        """Return a case with the metrics computed from its records, and without those that have no value."""
+        wanted = entry.measured(comparison.results.scenario)
+        _, own = load([MEASURES[name] for name in wanted if name in MEASURES])
+        results = comparison.results.measured(own)
+        known = {one for one in wanted for spec in results.aqms if set(results.values(spec, one)) != {None}}
+        chosen = tuple(one for one in wanted if one in known)
+        unknown = tuple(one for one in entry.metrics if one not in known)
+        return cls(entry, case, replace(comparison, results=results, chosen=chosen), unknown)
 
     @property
     def results(self) -> Results:
@@ -202,6 +258,24 @@ class Judged:
             return ""
         marks, drops = (sum(v or 0.0 for v in self.results.values(aqm, n)) for n in ("marks", "drops"))
         return f"ignores ECN: {drops:.0f} drops, no marks" if drops and not marks else ""
+
+    def published(self) -> list[tuple[Published, str]]:
+        """Return what others state about the scenario, each with the means of these runs.
+
+        Without statements about algorithms that were not run, and values that are not known.
+        """
+        found = []
+        for one in (one for one in self.entry.published if self.case.name in one.cases):
+            own = [spec for name in one.aqms for spec in self.results.aqms if spec.split()[0] == name]
+            rows = [
+                f"{label(metric)} of {spec} {text(metric, value.mean, value.ci95)}"
+                for metric in one.metrics
+                for spec in own
+                if (value := self.results.estimate(spec, metric)).mean is not None
+            ]
+            if len(own) >= len(one.aqms) and rows:
+                found.append((one, "; ".join(rows)))
+        return found
 
     def unstable(self, aqm: str) -> str:
         """Return what shows that the queue is unstable; empty if nothing does."""

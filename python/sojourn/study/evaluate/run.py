@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, files
+from sojourn import _core, files, worlds
 from sojourn.algorithms import look, spec_of
 from sojourn.api import run as run_scenario
 from sojourn.errors import InputError
-from sojourn.metrics import load as load_own
 from sojourn.results import Results
 from sojourn.runner import layout
 from sojourn.runner.code import refusal
@@ -84,10 +82,10 @@ def evaluate(
     """
     if not plan.runnable and not any(one.topic for one in plan.entries):
         refused = plan.refused[0]
-        raise InputError(f"scenario {refused.id}", f"cannot run: {refused.missing}")
+        raise InputError(f"scenario {refused.case.name}", f"cannot run: {refused.reason}")
     folder = Path(out) if out is not None else default_directory(plan)
     facts = _facts(plan, command)
-    with entering(folder, KIND_EVALUATION, plan.aqm, _about(plan)):
+    with entering(folder, KIND_EVALUATION, plan.aqm, _about(plan), plan.world):
         files.write(folder / PLAN, _about(plan))
         write_manifest(folder, facts)
         layout.write(folder, KIND_EVALUATION)
@@ -125,6 +123,8 @@ def reopen(directory: str | os.PathLike[str]) -> Evaluation:
             facts["number_of_seeds"],
             facts["quick"],
             facts["until_ci"],
+            facts.get("world", worlds.DEFAULT),
+            facts["refused"],
         )
     except (KeyError, TypeError) as error:
         raise InputError(
@@ -139,15 +139,9 @@ def reopen(directory: str | os.PathLike[str]) -> Evaluation:
         comparison = Comparison.of(results)
         if comparison is None:
             raise InputError(str(folder / case.name), "has no comparison")
-        judged.append(Judged(entry, case, _measured(entry, comparison)))
+        judged.append(Judged.of(entry, case, comparison))
     studies = {name: Results.open(folder / name) for name in _studies(plan)}
     return Evaluation(plan, judged, studies.get(FAIR), studies.get(SENSITIVITY), folder)
-
-
-def _measured(entry: Entry, comparison: Comparison) -> Comparison:
-    """Return a stored comparison with the metrics that are computed from its records."""
-    _, own = load_own([MEASURES[name] for name in entry.metrics if name in MEASURES])
-    return replace(comparison, results=comparison.results.measured(own), chosen=tuple(entry.metrics))
 
 
 def _compare(
@@ -159,8 +153,9 @@ def _compare(
     progress: Progress | None,
     command: Sequence[str],
 ) -> None:
+    scenario = case.scenario(entry.shorter if plan.quick else None, plan.world)
     compare(
-        case.scenario(entry.shorter if plan.quick else None),
+        scenario,
         plan.specs,
         BASELINE,
         seeds=plan.seeds,
@@ -169,7 +164,8 @@ def _compare(
         out=folder / case.name,
         progress=progress,
         command=command or None,
-        metrics=[MEASURES.get(name, name) for name in entry.metrics],
+        metrics=[MEASURES.get(name, name) for name in entry.measured(scenario)],
+        world=plan.world,
     )
 
 
@@ -209,7 +205,8 @@ def _study(
 
 def _about(plan: Plan) -> str:
     """Return what makes an evaluation the same study, as TOML."""
-    return dumps({"name": plan.aqm, "quick": plan.quick})
+    world = {} if plan.world == worlds.DEFAULT else {"world": plan.world}
+    return dumps({"name": plan.aqm, "quick": plan.quick, **world})
 
 
 def _facts(plan: Plan, command: Sequence[str]) -> dict[str, Any]:
@@ -224,8 +221,9 @@ def _facts(plan: Plan, command: Sequence[str]) -> dict[str, Any]:
         "quick": plan.quick,
         "number_of_seeds": plan.seeds,
         "until_ci": plan.until_ci,
+        "world": plan.world,
         "scenarios": [one.id for one in plan.entries],
         PARTS: [*(case.name for _, case in plan.runnable), *_studies(plan)],
-        "refused": {one.id: one.missing for one in plan.refused},
+        "refused": {one.case.name: one.reason for one in plan.refused},
         **machine(),
     }
