@@ -3,8 +3,8 @@
 Each folder is one that ``sojourn reproduce`` wrote in a full run. Its summary with its figures, verdicts and
 published numbers are copied; the list in ``docs/results/README.md`` is written again from all papers in the
 folder. A paper may have two runs, one with real hosts: ``claims.csv`` combines the rows of both worlds, the
-other files are kept for each. With every call the column ``standing``, the verdict over all readings, is
-recomputed from the stored verdicts and the stored search.
+other files are kept for each. With every call the verdict over all readings, the column ``standing`` of the
+claims and a column of the summary, is recomputed from the stored verdicts and the stored search.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
 from sojourn.papers import find
+from sojourn.papers.result import over_all_readings
 from sojourn.papers.search.standing import by_claim, overall, proofs
 
 HERE = Path(__file__).parent / "results"
@@ -32,6 +34,10 @@ CLAIMS = "claims.csv"
 SEARCH = ("search.md", "search.json")
 #: A line of a summary about a claim that only real hosts could decide.
 AWAITED = re.compile(r"^\| \S+ \| real \| undecided \| needs the real world .*\n", re.MULTILINE)
+#: The sentence of a summary with the number of claims for each verdict over all readings.
+COUNTS = re.compile(r"Over all readings, of \d+: [^.]*\.")
+#: Cells in the row of a claim of a summary, and which of them is the verdict over all readings.
+CELLS, OVER = 9, 7
 VERDICTS = ("reproduced", "not reproduced", "undecided", "not run")
 #: How the verdicts over all readings begin, in the order of the list.
 STANDINGS = ("reproduced under", "not under", "impossible", "undecided")
@@ -153,6 +159,23 @@ def stand(place: Path) -> None:
 
     column = pl.Series("standing", [words(row) for row in claims.to_dicts()], dtype=pl.String)
     claims.with_columns(column).write_csv(place / CLAIMS)
+    summary = place / FILES[False][0]
+    if summary.exists():
+        standing = {row["claim_id"]: one for row, one in zip(claims.to_dicts(), column, strict=True) if one}
+        summary.write_text(restated(summary.read_text("utf-8"), standing), "utf-8")
+
+
+def restated(summary: str, standing: Mapping[str, str]) -> str:
+    """Return a summary with these verdicts over all readings, by claim."""
+
+    def line(text: str) -> str:
+        cells = text.split(" | ")
+        if len(cells) == CELLS and (name := cells[0].removeprefix("| ")) in standing:
+            cells[OVER] = standing[name]
+        return " | ".join(cells)
+
+    words = over_all_readings(standing.values())
+    return "\n".join(map(line, COUNTS.sub(lambda _: words, summary).split("\n")))
 
 
 def verdict(row: dict[str, str]) -> str:

@@ -148,7 +148,15 @@ def test_verdicts_over_all_readings_are_recomputed_from_the_stored_ones(results:
          "evidence": "e"},
     ]  # fmt: skip
     (place / "search.json").write_text(json.dumps({"claims": found}))
+    row = "| RAQM-{} | simulated | not reproduced | e: 1 |  | 10 | < 1 | {} | why |"
+    (place / "summary.md").write_text(
+        f"Of 8. Over all readings, of 7: 7 as assumed.\n{row.format(25, 'undecided')}\n- RAQM-25: *no*\n"
+    )
     results.stand(place)
+    assert (place / "summary.md").read_text() == (
+        "Of 8. Over all readings, of 7: 1 as assumed, 2 only under another reading, 2 under none that was "
+        f"tried, 1 impossible, 1 undecided.\n{row.format(25, 'reproduced under x 1')}\n- RAQM-25: *no*\n"
+    )
     assert [one or "" for one in results.read(place / "claims.csv")["standing"].to_list()] == [
         "reproduced",
         "impossible",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -132,19 +132,31 @@ class Reproduction:
     @cached_property
     def standings(self) -> str:
         """How many claims have each verdict over all readings, in words."""
-        standing = [item.standing for item in self.counted if item.standing]
-        kinds = {
-            "as assumed": standing.count("reproduced"),
-            "only under another reading": sum(one.startswith("reproduced under") for one in standing),
-            "under none that was tried": sum(one.startswith("not under") for one in standing),
-            "impossible": standing.count("impossible"),
-            "undecided": standing.count("undecided"),
-        }
-        words = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-        return f"Over all readings, of {len(standing)}: {words}." if standing else ""
+        return over_all_readings([item.standing for item in self.counted])
 
     @cached_property
     def counts(self) -> str:
         """The number of claims by verdict, as text."""
         words = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in Verdict)
         return f"Of {len(self.counted)} claims: {words}."
+
+
+def over_all_readings(standings: Iterable[str]) -> str:
+    """Return how many claims have each verdict over all readings, in words; those not run have none.
+
+    Examples
+    --------
+    >>> over_all_readings(["reproduced", "impossible", ""])
+    'Over all readings, of 2: 1 as assumed, 0 only under another reading, 0 under none that was tried, \
+1 impossible, 0 undecided.'
+    """
+    found = [one for one in standings if one]
+    kinds = {
+        "as assumed": found.count("reproduced"),
+        "only under another reading": sum(one.startswith("reproduced under") for one in found),
+        "under none that was tried": sum(one.startswith("not under") for one in found),
+        "impossible": found.count("impossible"),
+        "undecided": found.count("undecided"),
+    }
+    words = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    return f"Over all readings, of {len(found)}: {words}." if found else ""
