@@ -398,5 +398,5 @@ class Gateway:
 
     def finish(self) -> dict[str, Any]:
         """Wait for its end and return the record: that of a simulation, with ``ends`` of the flows (protocol,
-        source, port, destination, port; the source sends the data), ``lateness_edges_ns``,
-        ``lateness_counts``, ``standstill_ns`` and ``tally``."""
+        source, port, destination, port; the source sends the data), ``lateness`` and ``waiting``
+        (``edges_ns`` and ``counts`` of a histogram), ``standstill_ns`` and ``tally``."""

@@ -5,17 +5,21 @@ Mutants that were found: see `crates/gateway/tests/mutants.md`.
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from real.wire import SO_RCVBUFFORCE, settle, wire
+from real.wire import PORT, RIGHT, SO_RCVBUFFORCE, settle, wire
 from sojourn.algorithms import permitting
 from sojourn.errors import InputError, RunFailed
 from sojourn.metrics import compute
 from sojourn.record import Record, numbers
-from sojourn.worlds.real.gateway import Gateway, Link, Live, lateness, run_warnings
+from sojourn.worlds.real.gateway import Gateway, Link, Live, lateness, run_warnings, waiting
 from support import until
 
 pytestmark = pytest.mark.usefixtures("places")
@@ -78,6 +82,49 @@ def test_the_link_has_exactly_its_nominal_rate():
         assert busy + queue["idle_ns"] == pytest.approx((end - start) * 1e9, abs=1028 * 800)
         assert queue["departed_bytes"] > 500_000
         assert sum(queue["drops"]) > 0
+
+
+def test_packets_that_arrive_while_the_gateway_is_stopped_keep_their_distances():
+    """They are 2 ms apart and each takes less than 1 ms on the link; all at once would overflow the queue."""
+    count = 40
+    with wire() as place, place.gateway(Link("10Mbit/s", "1ms", "3p")) as gateway:
+        settle(gateway)
+        script = [
+            sys.executable,
+            "-m",
+            "real.send_while_stopped",
+            str(os.getpid()),
+            RIGHT[0],
+            str(PORT),
+            str(count),
+        ]
+        tests = Path(__file__).parents[1]
+        with place.left.popen(script, cwd=tests, stdout=subprocess.PIPE, text=True) as sender:
+            held = int(sender.communicate()[0])
+        until(lambda: (now := gateway.live()) is not None and now.tally["delivered"] >= count)
+        record = gateway.finish()
+    assert accounted(record)["dropped"] == 0
+    assert record.data["tally"]["unreported"] == 0
+    assert record.delays["delay_s"].max() < 2e-3  # no packet waited for two others
+    assert record.waiting["edge"].max() > 0.9 * held
+    assert (waiting(record, 0.5) or 0) > 0.3 * held / 1e9
+    assert (lateness(record, 0.5) or 0) > 0.3 * held / 1e9
+    assert any("waited" in one and "W32" in one for one in run_warnings(record))
+
+
+def test_a_gateway_without_a_packet_socket_warns():
+    with wire() as place:
+        for device in place.devices:
+            assert device.tap is not None
+            device.tap.close()
+        blind = tuple(replace(device, tap=None) for device in place.devices)
+        with replace(place, devices=blind).gateway(Link("10Mbit/s")) as gateway:
+            assert place.transfer(50_000) == 50_000
+            settle(gateway)
+            record = gateway.finish()
+    tally = accounted(record)
+    assert tally["unreported"] > 0
+    assert any("W33" in one for one in run_warnings(record))
 
 
 def test_a_gateway_with_a_duration_ends_by_itself():

@@ -1,10 +1,11 @@
-//! File descriptors, the clock and the scheduler: all system calls of the crate.
+//! File descriptors, the clock and the scheduler: the system calls of the crate, except those of `tap`.
 //!
 //! Devices are polled with `ppoll`. Its timeout is in nanoseconds; with a timer slack of 1 ns, it returns
 //! within some tens of microseconds of the timeout.
 
-#![allow(clippy::disallowed_methods, reason = "the only module that may read a clock")]
+#![allow(clippy::disallowed_methods, reason = "the module of the clock")]
 
+use crate::{plan::Tap as TapPlan, segment::OFFLOAD, tap::Tap};
 use sojourn_aqm::{Span, Time};
 use std::{
     fs::File,
@@ -29,6 +30,7 @@ impl Clock {
 pub(crate) struct Device {
     /// `None` after the device was deleted.
     file: Option<File>,
+    tap: Option<Tap>,
 }
 
 /// The result of a read.
@@ -40,12 +42,27 @@ pub(crate) enum ReadResult {
 }
 
 impl Device {
-    /// Duplicate the descriptor, which must be non-blocking.
-    pub(crate) fn new(fd: RawFd) -> io::Result<Device> {
+    /// Duplicate the descriptors; that of the device must be non-blocking.
+    pub(crate) fn new(fd: RawFd, tap: Option<TapPlan>) -> io::Result<Device> {
         // SAFETY: the descriptor is only duplicated, within this statement; the caller keeps it open. For a
         // number that is not an open descriptor, the duplication returns an error.
         let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned()?;
-        Ok(Device { file: Some(File::from(file)) })
+        Ok(Device { file: Some(File::from(file)), tap: tap.map(Tap::new).transpose()? })
+    }
+
+    /// When a packet arrived that was read at `now`, and whether the kernel reported that.
+    pub(crate) fn arrival(&mut self, bytes: &[u8], now: Time) -> (Time, bool) {
+        match (&mut self.tap, bytes.get(OFFLOAD..)) {
+            (Some(tap), Some(packet)) => tap.arrival(packet, now),
+            _ => (now, false),
+        }
+    }
+
+    /// A read at `now` found no packet.
+    pub(crate) fn on_empty(&mut self, now: Time) {
+        if let Some(tap) = &mut self.tap {
+            tap.on_empty(now);
+        }
     }
 
     pub(crate) fn read(&mut self, into: &mut [u8]) -> ReadResult {

@@ -29,7 +29,9 @@ struct Slot {
     ecn: Ecn,
     class: Class,
     flow: u32,
-    read: Time,
+    /// When it entered, and how much earlier it had arrived.
+    entered: Time,
+    shifted: Span,
     link: u8,
     to: u32,
     tcp: Option<Tcp>,
@@ -72,6 +74,7 @@ pub struct Engine {
     now: Time,
     drops: DropColumns,
     lateness: Histogram,
+    waiting: Histogram,
     stalled: Span,
     stats: Stats,
 }
@@ -111,6 +114,7 @@ impl Engine {
             now: Time::ZERO,
             drops: DropColumns::default(),
             lateness: Histogram::default(),
+            waiting: Histogram::default(),
             stalled: Span::ZERO,
             stats: Stats::default(),
         };
@@ -128,16 +132,17 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Bytes were read from a device at `now`: a packet or a super-packet.
-    pub fn on_read(&mut self, now: Time, bytes: &[u8]) {
-        let now = now.max(self.now);
+    /// Bytes were read from a device, where they had arrived at `arrived`: a packet or a super-packet.
+    /// Arrivals before the time up to which events were handled count from then.
+    pub fn on_read(&mut self, arrived: Time, bytes: &[u8]) {
+        let now = arrived.max(self.now);
         let mut path = None;
         let mut count = 0u64;
         let result = segment::split(bytes, |header, offload, head, body| {
             count += 1;
             let path = *path.get_or_insert_with(|| self.path(now, header));
             match path {
-                Some(path) => self.enter(now, path, header, offload, [head, body]),
+                Some(path) => self.enter([now, arrived], path, header, offload, [head, body]),
                 None => self.stats.unroutable += 1,
             }
         });
@@ -159,7 +164,7 @@ impl Engine {
     /// A packet crosses the link of its sender.
     fn enter(
         &mut self,
-        now: Time,
+        [now, arrived]: [Time; 2],
         PacketPath { flow, from, to }: PacketPath,
         header: &Header,
         offload: Offload,
@@ -178,7 +183,8 @@ impl Engine {
         slot.bytes.extend_from_slice(parts[1]);
         slot.ecn = header.ecn;
         slot.flow = flow;
-        slot.read = now;
+        slot.entered = now;
+        slot.shifted = now - arrived;
         slot.link = u8::from(access.side == Side::Right);
         slot.to = to;
         slot.tcp = header.tcp;
@@ -193,6 +199,12 @@ impl Engine {
         self.events.schedule(arrival, EventKind::Arrival, number);
     }
 
+    /// A packet waited in its device before it was read; the kernel may have reported its arrival.
+    pub fn on_wait(&mut self, time: Span, is_reported: bool) {
+        self.waiting.add(time.0);
+        self.stats.unreported += u64::from(!is_reported);
+    }
+
     /// The latest time to call [`Engine::advance`] so that no packet is late.
     pub fn next_deadline(&self) -> Option<Time> {
         self.events.next_deadline()
@@ -201,14 +213,30 @@ impl Engine {
     /// Handle all events up to `now`. `write` gets the number of a device, the bytes to write and their
     /// delivery time; it returns their lateness, or `None` if the device did not accept them.
     pub fn advance(&mut self, now: Time, write: &mut impl FnMut(u32, &[u8], Time) -> Option<Span>) {
-        while let Some(Event { time, kind, number, .. }) = self.events.pop(now) {
-            self.now = time;
+        self.catch_up(now, now, write);
+    }
+
+    /// As [`Engine::advance`], while packets that arrived after `settled` may still have to be read: of the
+    /// later events only deliveries are handled.
+    pub fn catch_up(
+        &mut self,
+        settled: Time,
+        now: Time,
+        write: &mut impl FnMut(u32, &[u8], Time) -> Option<Span>,
+    ) {
+        let settled = settled.min(now);
+        // Deliveries behind the warm-up count, and must not precede it.
+        let deliverable = |is_counting| if is_counting { now } else { settled };
+        while let Some(event) = self.events.pop(settled, deliverable(self.is_counting)) {
+            let Event { time, kind, number, .. } = event;
+            self.now = self.now.max(time.min(settled));
             match kind {
                 EventKind::Warmup => {
                     self.is_counting = true;
                     self.queues.open_window(time);
                     self.flows.open_window();
                     self.lateness = Histogram::default();
+                    self.waiting = Histogram::default();
                     self.stalled = Span::ZERO;
                 }
                 EventKind::Departure => self.serve(number as usize, time),
@@ -227,7 +255,7 @@ impl Engine {
                 }
             }
         }
-        self.now = self.now.max(now);
+        self.now = self.now.max(settled);
     }
 
     /// A packet reaches the queue of the bottleneck.
@@ -286,8 +314,8 @@ impl Engine {
         match write(self.hosts[slot.to as usize].device, &slot.bytes, now) {
             Some(lateness) => {
                 self.stats.delivered += 1;
-                self.lateness.add(lateness.0);
-                self.flows.on_received(slot.flow, slot.tcp, slot.payload, now - slot.read);
+                self.lateness.add((lateness + slot.shifted).0);
+                self.flows.on_received(slot.flow, slot.tcp, slot.payload, now - slot.entered);
             }
             None => self.stats.undelivered += 1,
         }
@@ -341,12 +369,11 @@ impl Engine {
             events: self.events.scheduled(),
             ..self.queues.record(window, usize::from(measured))?
         };
-        let (lateness_edges_ns, lateness_counts) = self.lateness.since(&Histogram::default());
         Ok(GatewayRecord {
             record,
             ends,
-            lateness_edges_ns,
-            lateness_counts,
+            lateness: self.lateness.since(&Histogram::default()),
+            waiting: self.waiting.since(&Histogram::default()),
             stalled: self.stalled,
             stats: s,
         })

@@ -51,12 +51,15 @@ impl EventQueue {
         heap.push(Reverse(Event { time, kind, sequence: self.scheduled, number }));
     }
 
-    /// Remove the first event, if its time is not after `now`.
-    pub(crate) fn pop(&mut self, now: Time) -> Option<Event> {
-        let heap = match (self.inside.peek(), self.deliveries.peek()) {
-            (Some(inside), Some(delivery)) if delivery > inside => &mut self.deliveries,
-            (None, _) => &mut self.deliveries,
-            _ => &mut self.inside,
+    /// Remove the first event, if its time is not after `settled`, or that of a delivery not after `now`.
+    pub(crate) fn pop(&mut self, settled: Time, now: Time) -> Option<Event> {
+        let first = |heap: &BinaryHeap<Reverse<Event>>, until: Time| {
+            heap.peek().map(|Reverse(event)| *event).filter(|event| event.time <= until)
+        };
+        let heap = match (first(&self.inside, settled), first(&self.deliveries, now)) {
+            (Some(inside), Some(delivery)) if inside < delivery => &mut self.inside,
+            (Some(_), None) => &mut self.inside,
+            _ => &mut self.deliveries,
         };
         heap.peek().is_some_and(|Reverse(event)| event.time <= now).then(|| heap.pop())?.map(|Reverse(e)| e)
     }

@@ -5,7 +5,7 @@ use crate::{
     engine::Engine,
     plan::Plan,
     record::{GatewayRecord, Stats},
-    turn,
+    turn::{self, Turn},
 };
 use sojourn_aqm::{Span, Time};
 use sojourn_sim::{PlanError, RunError, testbed::Totals};
@@ -20,7 +20,7 @@ use std::{
 
 /// The largest read: a super-packet or a jumbo frame, with its `virtio_net_hdr`.
 const MAX_READ: usize = 65_536 + 10 + 512;
-/// A shorter wait polls without sleeping: a sleep and wake-up takes longer.
+/// A shorter wait is no sleep: a sleep and wake-up takes longer.
 const MIN_SLEEP: Span = Span(8_000);
 /// A wake-up that is later than this counts as a stall of the machine, in which no process forwarded packets.
 const MIN_STALL: Span = Span(1_000_000);
@@ -78,7 +78,7 @@ impl Gateway {
         let devices = plan
             .devices
             .iter()
-            .map(|one| Device::new(one.fd).map_err(|e| GatewayError::Device(one.name.clone(), e)))
+            .map(|one| Device::new(one.fd, one.tap).map_err(|e| GatewayError::Device(one.name.clone(), e)))
             .collect::<Result<Vec<_>, _>>()?;
         let shared = Arc::new(Shared::default());
         let shared_with_thread = Arc::clone(&shared);
@@ -135,15 +135,33 @@ fn run(
     loop {
         let now = clock.now().min(end);
         let missed = now - wake_up;
+        // A device that is not ready had no packet at `now`; packets of the others are read up to `settled`.
+        poll.wait(Span::ZERO);
+        let mut settled = now;
+        for i in 0..devices.len() {
+            if !poll.is_ready(i) {
+                continue;
+            }
+            match turn::take(&mut engine, &mut devices[i], &mut buffer, end, || clock.now()) {
+                Turn::Emptied => {}
+                Turn::Unfinished(arrived) => settled = settled.min(arrived),
+                Turn::Gone => {
+                    gone += 1;
+                    poll = Poll::new(&devices);
+                    poll.wait(Span::ZERO);
+                }
+            }
+        }
+        let is_over = now >= end || shared.stop.load(Ordering::Relaxed);
+        let now = if is_over { now } else { clock.now().min(end) };
         let mut write = |device: u32, bytes: &[u8], time: Time| {
             let lateness = clock.now() - time;
             devices[device as usize].write(bytes).then_some(lateness)
         };
-        engine.advance(now, &mut write);
+        engine.catch_up(if is_over { now } else { settled }, now, &mut write);
         if missed > MIN_STALL {
             engine.on_stall(missed);
         }
-        let is_over = now >= end || shared.stop.load(Ordering::Relaxed);
         if is_over || now - updated >= MAX_SLEEP {
             updated = now;
             let queues = [0, 1].map(|link| engine.queues().totals(link));
@@ -156,14 +174,8 @@ fn run(
         let next = engine.next_deadline().unwrap_or(Time::NEVER).min(end);
         let wait = (next - clock.now()).min(MAX_SLEEP);
         wake_up = now + wait;
-        poll.wait(if wait < MIN_SLEEP { Span::ZERO } else { wait });
-        for i in 0..devices.len() {
-            let is_gone = poll.is_ready(i)
-                && turn::take(&mut engine, &mut devices[i], &mut buffer, end, || clock.now());
-            if is_gone {
-                gone += 1;
-                poll = Poll::new(&devices);
-            }
+        if wait >= MIN_SLEEP {
+            poll.wait(wait);
         }
     }
 }

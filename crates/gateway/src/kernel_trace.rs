@@ -11,7 +11,7 @@ use crate::{
     flows::{Flows, ParsedRule},
     packet::{self, Header},
     plan::Rule,
-    record::{GatewayRecord, Stats},
+    record::{GatewayRecord, HistogramColumns, Stats},
 };
 use serde::Deserialize;
 use sojourn_aqm::{Cause, Class, Ecn, Limit, Span, Time};
@@ -491,8 +491,8 @@ impl<'a> Counter<'a> {
         GatewayRecord {
             record,
             ends: self.flows.ends(),
-            lateness_edges_ns: Vec::new(),
-            lateness_counts: Vec::new(),
+            lateness: HistogramColumns::default(),
+            waiting: HistogramColumns::default(),
             stalled: Span::ZERO,
             stats: self.stats,
         }

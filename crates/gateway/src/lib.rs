@@ -2,15 +2,17 @@
 //!
 //! A gateway connects network namespaces. It reads IP packets from TUN devices, passes them through the same
 //! queues and links that `sojourn-sim` simulates, and writes them at their departure times. Everything
-//! between reading and writing happens in virtual time ([`Engine`]): a departure time follows from the link
-//! clock, not from when the host runs the gateway. A busy host therefore delivers packets late, but the rate
-//! stays exact, and the lateness is recorded.
+//! between reading and writing happens in virtual time ([`Engine`]): a packet enters at the time at which the
+//! kernel reports its arrival at the device, and a departure time follows from the link clock, not from when
+//! the host runs the gateway. A busy host therefore delivers packets late, but arrivals and the rate stay
+//! exact, and the lateness is recorded.
 //!
 //! A [`Plan`] describes a gateway, [`Gateway`] runs it in a thread of its own, and a [`GatewayRecord`] holds
 //! the results. Modules: `packet` (headers), `segment` (segmentation of super-packets), `routes` (the host of
-//! an address), `flows` (connections), `turn` (a device's share of the gateway), `engine` (virtual time) with
+//! an address), `flows` (connections), `turn` (a device's share of the gateway), `arrivals` (when packets
+//! arrived) with `tap` (the kernel's reports of them), `engine` (virtual time) with
 //! `events` (pending events), `cpu_idle` (prevents idle states of processors), `device` (file descriptors,
-//! clock, scheduler). Only `device` reads a clock or contains `unsafe` code.
+//! clock, scheduler). Only `device` and `tap` read a clock or contain `unsafe` code.
 //!
 //! One datagram of 28 bytes through a gateway of 10 Mbit/s and 5 ms, in virtual time:
 //!
@@ -45,6 +47,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arrivals;
 mod checksum;
 mod cpu_idle;
 mod device;
@@ -60,6 +63,7 @@ mod record;
 mod routes;
 mod segment;
 mod setup;
+mod tap;
 mod turn;
 
 pub use cpu_idle::IdleGuard;
@@ -68,6 +72,6 @@ pub use flows::{Endpoint, Ends};
 pub use gateway::{Gateway, GatewayError, Live};
 pub use kernel_trace::{EventFormat, TracedEvents, TracedQueue, TracedRun, traced_record};
 pub use packet::{Fragment, Header, Malformed, Ports, Tcp, mark, parse};
-pub use plan::{Device, Host, Plan, Rule, Side, Transport};
-pub use record::{GatewayRecord, Stats};
+pub use plan::{Device, Host, Plan, Rule, Side, Tap, Transport};
+pub use record::{GatewayRecord, HistogramColumns, Stats};
 pub use segment::{Offload, split};

@@ -68,6 +68,19 @@ pub struct Device {
     pub name: String,
     /// Its file descriptor, which the gateway duplicates.
     pub fd: i32,
+    /// Where the kernel reports the arrival of packets; absent: a packet arrives when it is read.
+    #[serde(default)]
+    pub tap: Option<Tap>,
+}
+
+/// A packet socket that is not bound yet.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tap {
+    /// Its file descriptor, which the gateway duplicates.
+    pub fd: i32,
+    /// The index of the device in the namespace of the socket.
+    pub device: i32,
 }
 
 /// A host behind a device: addresses with a link of their own.

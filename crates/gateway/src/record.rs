@@ -11,21 +11,26 @@ pub struct GatewayRecord {
     pub record: Record,
     /// The end points of each flow of the record.
     pub ends: Vec<Ends>,
-    /// Lateness of written packets in the window, ns: lower edges of buckets...
-    pub lateness_edges_ns: Vec<u64>,
-    /// ...and their counts.
-    pub lateness_counts: Vec<u64>,
+    /// How much later than computed from their arrivals packets were written, in the window.
+    pub lateness: HistogramColumns,
+    /// How long packets waited in their device to be read, in the window.
+    pub waiting: HistogramColumns,
     /// Total time of the stalls of the machine in the window, each longer than a millisecond.
     pub stalled: Span,
     /// Counters outside the queues, over the whole run.
     pub stats: Stats,
 }
 
+/// A histogram of times in ns: lower edges of buckets, and their counts.
+pub type HistogramColumns = (Vec<u64>, Vec<u64>);
+
 /// Counters of packets outside the queues, since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Read from devices; the segments of a super-packet count separately.
     pub read: u64,
+    /// Of these, those whose arrival the kernel did not report.
+    pub unreported: u64,
     /// Written to devices.
     pub delivered: u64,
     /// Dropped by the queues.

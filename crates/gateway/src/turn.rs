@@ -1,5 +1,5 @@
 //! One turn of a device: packets are read from it until it is empty, the share of a turn is used, or an event
-//! is late.
+//! is late at the arrival of a packet.
 //!
 //! Devices take turns, so a flood at one of them delays the packets of another by at most its share per turn,
 //! independently of the contents of its packets. A flooded device loses packets in its queue in the kernel.
@@ -17,39 +17,67 @@ const SHARE: u64 = 128;
 pub(crate) trait Source {
     /// Read a packet or a super-packet.
     fn read(&mut self, into: &mut [u8]) -> ReadResult;
+
+    /// When a packet arrived that was read at `now`, and whether the kernel reported that.
+    fn arrival(&mut self, bytes: &[u8], now: Time) -> (Time, bool);
+
+    /// A read at `now` found no packet.
+    fn on_empty(&mut self, now: Time);
 }
 
 impl Source for Device {
     fn read(&mut self, into: &mut [u8]) -> ReadResult {
         Device::read(self, into)
     }
+    fn arrival(&mut self, bytes: &[u8], now: Time) -> (Time, bool) {
+        Device::arrival(self, bytes, now)
+    }
+    fn on_empty(&mut self, now: Time) {
+        Device::on_empty(self, now);
+    }
 }
 
-/// Read the packets of one turn into the engine, until `end`; returns whether the device was deleted.
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// No packet was left, or the run has ended.
+    Emptied,
+    /// Packets may be left, which arrived not before this time.
+    Unfinished(Time),
+    /// The device was deleted.
+    Gone,
+}
+
+/// Read the packets of one turn into the engine, until `end`.
 pub(crate) fn take(
     engine: &mut Engine,
     source: &mut impl Source,
     buffer: &mut [u8],
     end: Time,
     clock: impl Fn() -> Time,
-) -> bool {
+) -> Turn {
     let last = engine.stats().read + SHARE;
-    while engine.stats().read < last {
+    loop {
         let length = match source.read(buffer) {
             ReadResult::Bytes(length) => length,
-            ReadResult::Empty => return false,
-            ReadResult::Gone => return true,
+            ReadResult::Empty => {
+                source.on_empty(clock());
+                return Turn::Emptied;
+            }
+            ReadResult::Gone => return Turn::Gone,
         };
         let now = clock();
-        if now >= end {
-            return false;
+        let (arrived, is_reported) = source.arrival(&buffer[..length], now);
+        if arrived >= end {
+            return Turn::Emptied;
         }
-        engine.on_read(now, &buffer[..length]);
-        if engine.next_deadline().is_some_and(|deadline| deadline < now) {
-            return false;
+        engine.on_wait(now - arrived, is_reported);
+        engine.on_read(arrived, &buffer[..length]);
+        let is_late = engine.next_deadline().is_some_and(|deadline| deadline < arrived);
+        if is_late || engine.stats().read >= last {
+            return Turn::Unfinished(arrived);
         }
     }
-    false
 }
 
 #[cfg(test)]
@@ -67,6 +95,10 @@ mod tests {
     }
 
     impl Source for Packets {
+        fn arrival(&mut self, _: &[u8], now: Time) -> (Time, bool) {
+            (now, false)
+        }
+        fn on_empty(&mut self, _: Time) {}
         fn read(&mut self, into: &mut [u8]) -> ReadResult {
             if self.left == 0 {
                 return ReadResult::Empty;
@@ -78,9 +110,13 @@ mod tests {
     }
 
     fn engine() -> Engine {
+        engine_with_limit("1000p")
+    }
+
+    fn engine_with_limit(limit: &str) -> Engine {
         let link = |from: &str, to: &str| {
             json!({"from": from, "to": to, "rate": 1_000_000_000, "delay": 5_000_000,
-                   "queue": {"limit": "1000p", "aqm": "droptail"}})
+                   "queue": {"limit": limit, "aqm": "droptail"}})
         };
         let plan: Plan = serde_json::from_value(json!({
             "devices": [{"name": "left", "fd": -1}, {"name": "right", "fd": -1}],
@@ -143,7 +179,7 @@ mod tests {
                         time.set(time.get() + 5_000);
                         Time(time.get())
                     };
-                    assert!(!take(&mut engine, source, &mut buffer, Time::NEVER, clock));
+                    assert_ne!(take(&mut engine, source, &mut buffer, Time::NEVER, clock), Turn::Gone);
                     let taken = engine.stats().read - before;
                     assert!(taken < SHARE + MAX_SEGMENTS as u64, "{name}: {taken}");
                     time.set(time.get() + 5_000 * taken);
@@ -159,6 +195,50 @@ mod tests {
             let bound = 5_000 * 2 * (SHARE + MAX_SEGMENTS as u64);
             assert!(worst <= bound, "{name}: {worst} ns late");
         }
+    }
+
+    /// Packets that arrived 1 ms apart while the reader was stopped: 50 would not fit into the queue at once.
+    #[test]
+    fn packets_enter_when_they_arrived_however_late_they_are_read() {
+        struct Waiting {
+            packet: Vec<u8>,
+            next: u64,
+        }
+        impl Source for Waiting {
+            fn read(&mut self, into: &mut [u8]) -> ReadResult {
+                if self.next == 50 {
+                    return ReadResult::Empty;
+                }
+                self.next += 1;
+                into[..self.packet.len()].copy_from_slice(&self.packet);
+                ReadResult::Bytes(self.packet.len())
+            }
+            fn arrival(&mut self, _: &[u8], _: Time) -> (Time, bool) {
+                (Time(self.next * 1_000_000), true)
+            }
+            fn on_empty(&mut self, _: Time) {}
+        }
+        let mut engine = engine_with_limit("10p");
+        let packet = packet(0, 1, 50, Offload::default(), &[0; 105]);
+        let (mut source, now) = (Waiting { packet, next: 0 }, Time(60_000_000));
+        let mut deliveries = Vec::new();
+        let mut turn = Turn::Unfinished(Time::ZERO);
+        while turn != Turn::Emptied {
+            turn = take(&mut engine, &mut source, &mut [0; 200], Time::NEVER, || now);
+            let settled = if let Turn::Unfinished(arrived) = turn { arrived } else { now };
+            engine.catch_up(settled, now, &mut |_, _, time| {
+                deliveries.push(time.0);
+                Some(now - time)
+            });
+        }
+        // 125 bytes at 1 Gbit/s are 1 us, the delay is 5 ms.
+        let expected: Vec<u64> = (1..=50).map(|ms| ms * 1_000_000 + 5_001_000).collect();
+        assert_eq!(deliveries, expected);
+        let result = engine.finish(now).expect("packets are conserved");
+        assert_eq!((result.stats.dropped, result.stats.unreported), (0, 0));
+        let (edges, counts) = result.waiting;
+        assert_eq!(counts.iter().sum::<u64>(), 50);
+        assert!(edges[0] <= 10_000_000 && (58_000_000..=59_000_000).contains(&edges[edges.len() - 1]));
     }
 
     #[test]
@@ -187,14 +267,18 @@ mod tests {
     fn a_turn_ends_with_the_run_and_with_the_device() {
         let mut engine = engine();
         let mut flood = Packets { bytes: vec![0; 11], left: 1_000_000 };
-        assert!(!take(&mut engine, &mut flood, &mut [0; 100], Time(5), || Time(5)));
+        assert_eq!(take(&mut engine, &mut flood, &mut [0; 100], Time(5), || Time(5)), Turn::Emptied);
         assert_eq!((flood.left, engine.stats().read), (999_999, 0));
         struct Gone;
         impl Source for Gone {
+            fn arrival(&mut self, _: &[u8], now: Time) -> (Time, bool) {
+                (now, false)
+            }
+            fn on_empty(&mut self, _: Time) {}
             fn read(&mut self, _: &mut [u8]) -> ReadResult {
                 ReadResult::Gone
             }
         }
-        assert!(take(&mut engine, &mut Gone, &mut [0; 100], Time(5), || Time(0)));
+        assert_eq!(take(&mut engine, &mut Gone, &mut [0; 100], Time(5), || Time(0)), Turn::Gone);
     }
 }

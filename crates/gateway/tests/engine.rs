@@ -62,6 +62,57 @@ fn departures_are_exact_on_a_late_host() {
     }
 }
 
+/// The packets of one device are read before those of the other, which arrived meanwhile: the deliveries that
+/// are possible happen, and all else in the order of the arrivals.
+#[test]
+fn a_direction_that_is_read_late_meets_its_own_time() {
+    let back = plain(&ipv6_back());
+    let forward: Vec<_> = (0..120).map(|i| (1000 + i * MS / 2, datagram(972))).collect();
+    let backward: Vec<_> = (0..40).map(|i| (6 * MS + 2000 + i / 2 * 2 * MS, back.clone())).collect();
+    let more = || json!({"warmup": 20 * MS, "interval": MS});
+    let mut both = [forward.clone(), backward.clone()].concat();
+    both.sort();
+    let (ordered, expected) = run(gateway("droptail", more()), &both, MS, 90 * MS);
+
+    let mut engine = gateway("droptail", more());
+    let mut deliveries = Vec::new();
+    let mut write = |_: u32, bytes: &[u8], time: Time| {
+        deliveries.push((time.0, bytes[10..].to_vec()));
+        Some(Span::ZERO)
+    };
+    for (time, bytes) in &forward {
+        engine.on_read(Time(*time), bytes);
+    }
+    engine.catch_up(Time(6 * MS), Time(90 * MS), &mut write);
+    for (time, bytes) in &backward {
+        engine.on_read(Time(*time), bytes);
+    }
+    engine.advance(Time(90 * MS), &mut write);
+    let late = engine.finish(Time(90 * MS)).expect("packets are conserved");
+    deliveries.sort();
+    assert_eq!(deliveries.iter().filter(|(_, packet)| packet[0] == 0x60).count(), 40);
+    assert_eq!(deliveries, {
+        let mut expected = expected;
+        expected.sort();
+        expected
+    });
+    same("droptail", &late.record, &ordered.record);
+    let back = |record: &Record| {
+        let (queue, samples) = (&record.queues[1], &record.series.queues[1].packets);
+        (queue.arrivals, queue.idle_ns, queue.packet_ns, samples.clone())
+    };
+    assert_eq!(back(&late.record), back(&ordered.record));
+}
+
+/// A datagram of 1000 bytes from fd00::2 to fd00::1.
+fn ipv6_back() -> Vec<u8> {
+    let mut packet = ipv6(0, 17, &udp(1, 2, 952));
+    let (to, from) = (packet[8..24].to_vec(), packet[24..40].to_vec());
+    packet[8..24].copy_from_slice(&from);
+    packet[24..40].copy_from_slice(&to);
+    packet
+}
+
 #[test]
 fn a_clock_that_jumps_a_day_or_goes_back_loses_nothing() {
     let day = 86_400_000 * MS;

@@ -78,8 +78,8 @@ impl Gateway {
     }
 
     /// Wait for its end and return the record: that of a simulation, with ``ends`` of the flows (protocol,
-    /// source, port, destination, port; the source sends the data), ``lateness_edges_ns``,
-    /// ``lateness_counts``, ``standstill_ns`` and ``tally``.
+    /// source, port, destination, port; the source sends the data), ``lateness`` and ``waiting``
+    /// (``edges_ns`` and ``counts`` of a histogram), ``standstill_ns`` and ``tally``.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(running) = running else { return Err(PyRuntimeError::new_err("finish was called before")) };
@@ -111,8 +111,12 @@ fn result_dict<'py>(py: Python<'py>, result: &GatewayRecord) -> PyResult<Bound<'
         (name, from.address.to_string(), from.port, to.address.to_string(), to.port)
     });
     dict.set_item("ends", ends.collect::<Vec<_>>())?;
-    dict.set_item("lateness_edges_ns", column(py, &result.lateness_edges_ns)?)?;
-    dict.set_item("lateness_counts", column(py, &result.lateness_counts)?)?;
+    for (name, (edges, counts)) in [("lateness", &result.lateness), ("waiting", &result.waiting)] {
+        let histogram = PyDict::new(py);
+        histogram.set_item("edges_ns", column(py, edges)?)?;
+        histogram.set_item("counts", column(py, counts)?)?;
+        dict.set_item(name, histogram)?;
+    }
     dict.set_item("standstill_ns", result.stalled.0)?;
     dict.set_item("tally", stats_dict(py, result.stats)?)?;
     Ok(dict)
@@ -121,6 +125,7 @@ fn result_dict<'py>(py: Python<'py>, result: &GatewayRecord) -> PyResult<Bound<'
 fn stats_dict(py: Python<'_>, stats: Stats) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("read", stats.read)?;
+    dict.set_item("unreported", stats.unreported)?;
     dict.set_item("delivered", stats.delivered)?;
     dict.set_item("dropped", stats.dropped)?;
     dict.set_item("lost", stats.lost)?;

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 TABLES = ("flows", "objects", "pages")
 #: Tables that a record has only if they have rows.
 PARTS = ("deliveries", "one_way_delays", "round_trips", "loss_periods", "links")
+#: Histograms of real packets: how late they left, and how long they waited before they were read.
+HISTOGRAMS = ("lateness", "waiting")
 #: Only some runs have these: ``exports`` those of algorithms in Python that declare them, the others those in
 #: the real world. ``exports`` and ``hosts`` are JSON.
-RARE = ("exports", "hosts", "lateness")
+RARE = ("exports", "hosts", *HISTOGRAMS)
 RECORD_COLUMNS = ("window", "events", "fast_path", "queues", "phases", *TABLES, *PARTS, *RARE)
-LATENESS = ("edges_ns", "counts")
+BUCKETS = ("edges_ns", "counts")
 TRACE_TABLES = ("drops", "cwnd", "packets", "flow_series")
 
 
@@ -54,11 +56,12 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         columns["exports"] = pl.Series(texts, dtype=pl.String)
     if any("hosts" in one for one in records):
         columns["hosts"] = pl.Series([json.dumps(one.get("hosts", {})) for one in records])
-    if any("lateness" in one for one in records):
-        every = [one.get("lateness", dict.fromkeys(LATENESS, b"")) for one in records]
-        columns["lateness"] = pl.DataFrame(
-            {key: _lists([one[key] for one in every], "Q") for key in LATENESS}
-        ).to_struct("lateness")
+    for name in HISTOGRAMS:
+        if any(name in one for one in records):
+            every = [one.get(name, dict.fromkeys(BUCKETS, b"")) for one in records]
+            columns[name] = pl.DataFrame(
+                {key: _lists([one[key] for one in every], "Q") for key in BUCKETS}
+            ).to_struct(name)
     return pl.DataFrame(columns)
 
 
@@ -85,7 +88,7 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
         **tables,
         **({"exports": json.loads(row["exports"][0])} if has_exports else {}),
         **({"hosts": json.loads(row["hosts"][0])} if "hosts" in row.columns else {}),
-        **({"lateness": _late(row)} if "lateness" in row.columns else {}),
+        **{name: _histogram(row, name) for name in HISTOGRAMS if name in row.columns},
     }
 
 
@@ -119,9 +122,9 @@ def _bytes(values: pl.Series) -> bytes:
     return values.to_numpy().tobytes()
 
 
-def _late(row: pl.DataFrame) -> dict[str, bytes]:
-    columns = row["lateness"].struct.unnest()
-    return {key: columns[key][0].to_numpy().tobytes() for key in LATENESS}
+def _histogram(row: pl.DataFrame, name: str) -> dict[str, bytes]:
+    columns = row[name].struct.unnest()
+    return {key: columns[key][0].to_numpy().tobytes() for key in BUCKETS}
 
 
 def trace_frames(data: Mapping[str, Any]) -> Iterator[tuple[str, pl.DataFrame]]:

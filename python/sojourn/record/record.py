@@ -217,10 +217,18 @@ class Record:
     @property
     def lateness(self) -> pl.DataFrame:
         """Histogram of the lateness of real packets: lower bucket edge in ns, count; else empty."""
+        return self._histogram("lateness")
+
+    @property
+    def waiting(self) -> pl.DataFrame:
+        """Histogram of the waiting times of real packets before they were read; columns as of `lateness`."""
+        return self._histogram("waiting")
+
+    def _histogram(self, name: str) -> pl.DataFrame:
         import polars as pl
 
         try:
-            found = self.data["lateness"]
+            found = self.data[name]
         except KeyError:
             found = None
         columns = found or {"edges_ns": b"", "counts": b""}

@@ -23,6 +23,7 @@ from sojourn.errors import RunFailed, place
 from sojourn.metrics import Metrics
 from sojourn.record import TYPES, Record, array
 from sojourn.record.columns import (
+    HISTOGRAMS,
     PARTS,
     RECORD_COLUMNS,
     TRACE_TABLES,
@@ -365,7 +366,8 @@ class _LazyData(dict[str, Any]):
         if key in ("queues", "window", "parts"):
             self[key] = getattr(self._archive, key)(self._run_id)
         elif key in RECORD_COLUMNS:
-            missing: dict[str, Any] = {"hosts": {}, "exports": {}, "lateness": None, "phases": []}
+            missing: dict[str, Any] = {"hosts": {}, "exports": {}, "phases": []}
+            missing |= dict.fromkeys(HISTOGRAMS)
             missing |= {name: dict.fromkeys(TYPES[name], b"") for name in PARTS}
             self.update({**missing, **self._archive.counters(self._run_id)})
         elif key == "series":

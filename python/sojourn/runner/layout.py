@@ -72,6 +72,14 @@ def _part(name: str, meaning: str, columns: Sequence[Column]) -> Column:
     return Column(name, "struct", meaning, is_optional=True, fields=_lists(columns))
 
 
+def _histogram(name: str, meaning: str) -> Column:
+    fields = (
+        Column("edges_ns", "list of uint64", "lower edges of buckets", "ns"),
+        Column("counts", "list of uint64", "packets in each", "packets"),
+    )
+    return Column(name, "struct", meaning, is_optional=True, fields=fields)
+
+
 RUN_ID = _text("run_id", "hash of the inputs of the run: plan, algorithm, seed, version of the core")
 SPEC = _text("aqm", "algorithm, as canonical spec")
 METRIC = Column(
@@ -126,16 +134,8 @@ RUNS = File(
         _part("loss_periods", "how many datagrams were lost in a row", LOSS_PERIODS),
         _part("links", "one entry per impaired direction of a link", LINKS),
         _text("hosts", "counters of real hosts, as JSON", optional=True),
-        Column(
-            "lateness",
-            "struct",
-            "histogram of the lateness of real packets",
-            is_optional=True,
-            fields=(
-                Column("edges_ns", "list of uint64", "lower edges of buckets", "ns"),
-                Column("counts", "list of uint64", "packets in each", "packets"),
-            ),
-        ),
+        _histogram("lateness", "histogram of the lateness of real packets"),
+        _histogram("waiting", "histogram of the time that real packets waited before they were read"),
     ),
 )
 QUEUE_SAMPLES = File(

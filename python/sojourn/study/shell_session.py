@@ -33,7 +33,7 @@ from sojourn.spec.toml import dumps
 from sojourn.study import shell_progress
 from sojourn.warning_codes import coded
 from sojourn.worlds.real.caller import caller, given_to_caller
-from sojourn.worlds.real.gateway import lateness, run_warnings
+from sojourn.worlds.real.gateway import lateness, run_warnings, waiting
 from sojourn.worlds.real.shell import SHELL_WORLD, Request
 
 #: The two files that identify the directory of a shell.
@@ -128,6 +128,7 @@ class Session:
             "seconds": self.record.seconds,
             "metrics": self.metrics,
             "lateness_p99_s": lateness(self.record),
+            "waiting_p99_s": waiting(self.record),
             "standstill_s": self.record.data["standstill_ns"] / 1e9,
             "packets": self.record.data["tally"],
             "warnings": self.warnings,
@@ -185,6 +186,7 @@ class Session:
             **machine(),
             "cores": os.cpu_count(),
             "lateness_p99_s": late,
+            "waiting_p99_s": waiting(self.record),
             "standstill_s": self.record.data["standstill_ns"] / 1e9,
             **{f"packets_{name}": count for name, count in self.record.data["tally"].items()},
             "warnings": self.warnings,

@@ -253,4 +253,21 @@ KINDS = _kinds(
         "Phase effects: senders with exact times meet a full buffer in the same order again and again.",
         'Set send_jitter in [tcp], to "1us" or to the time of a packet; vary delays and sizes.',
     ),
+    (
+        "W32",
+        "packets waited before the gateway read them",
+        "They entered the queue at the time of their arrival, so drops and marks are those of the link, but "
+        "they left late: delays that the programs see are too large.",
+        "The gateway had no processor time, or more packets arrive than it can read.",
+        "Use an idle machine, root (real-time priority), or fewer packets per second.",
+    ),
+    (
+        "W33",
+        "the kernel did not report when packets arrived",
+        "They entered the queue when the gateway read them. If it read many at once, they arrived in a burst "
+        "as far as the algorithm knows, and drops or marks may be the machine's.",
+        "No packet socket is permitted, or the kernel had no room for a report (more than 16,384 packets "
+        "waited).",
+        "Use an idle machine, or fewer packets per second; run sojourn where packet sockets are permitted.",
+    ),
 )

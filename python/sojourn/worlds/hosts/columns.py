@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sojourn.record import TYPES, UNKNOWN, numbers
+from sojourn.record.columns import HISTOGRAMS
 from sojourn.spec.plan import BACKWARD, FORWARD
 from sojourn.worlds.hosts.counters import over
 from sojourn.worlds.hosts.testbed import PORT, Layout, Tuple5
@@ -78,7 +79,7 @@ def columns(found: Layout, network: Mapping[str, Any], hosts: Hosts) -> dict[str
         "flows": packed(rows.values(), "flows"),
         "objects": packed(objects, "objects"),
         "pages": packed(pages, "pages"),
-        **({"lateness": network["lateness"]} if "lateness" in network else {}),
+        **{name: network[name] for name in HISTOGRAMS if name in network},
         "hosts": {
             **{
                 f"{side}{number}": {

@@ -33,7 +33,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sojourn import _core
 from sojourn.errors import InputError, RunFailed, from_core
@@ -45,6 +45,9 @@ from sojourn.spec.units import Wrong, number
 from sojourn.warning_codes import coded
 from sojourn.worlds.real.tun import Tun
 
+if TYPE_CHECKING:
+    import polars as pl
+
 #: Names of the two queues, unless the sides have names of their own.
 FORWARD, BACKWARD = "left-right", "right-left"
 #: The classes of assured forwarding: code point AFnd is 8 n + 2 d (RFC 2597), its class 3 (n - 1) + d - 1.
@@ -55,6 +58,8 @@ PRIORITY = 50
 LATE = 1_000_000
 #: The "protocol" of a row of the record for all connections beyond the limit of the gateway.
 REST = 255
+#: A larger share of packets without a reported arrival causes a warning.
+UNREPORTED = 0.01
 #: Stalls that exceed this share of the window cause a warning.
 STALLED = 0.01
 
@@ -253,9 +258,10 @@ class Gateway:
     def finish(self) -> Record:
         """Wait for the end and return the record; without a duration, stop now.
 
-        Its ``data`` has the keys of a simulation's, and ``lateness`` (a histogram of the lateness of packets:
-        ``edges_ns``, ``counts``), ``standstill_ns`` (total time in the window in which the gateway could not
-        run, in stalls of more than a millisecond), ``tally`` (packets outside the queues) and
+        Its ``data`` has the keys of a simulation's, and ``lateness`` (a histogram of the lateness of packets,
+        counted from their arrival: ``edges_ns``, ``counts``), ``waiting`` (the same of the time that they
+        waited before they were read), ``standstill_ns`` (total time in the window in which the gateway could
+        not run, in stalls of more than a millisecond), ``tally`` (packets outside the queues) and
         ``kernel_drops`` (by device).
 
         Raises
@@ -271,7 +277,6 @@ class Gateway:
             raise RunFailed(f"packets were not conserved: {error}") from None
         except _core.AlgorithmError as error:
             raise RunFailed(str(error)) from None
-        data["lateness"] = {key: data.pop(f"lateness_{key}") for key in ("edges_ns", "counts")}
         data["kernel_drops"] = {
             f"{device.namespace.name}/{device.name}": device.kernel_drops() - before
             for device, before in zip(self._devices, self._dropped, strict=True)
@@ -297,7 +302,14 @@ class Gateway:
             "warmup": _read("span", self.warmup, "warmup"),
             "interval": 0 if self.interval is None else _read("span", self.interval, "interval"),
             "seed": self.seed,
-            "devices": [{"name": one.name, "fd": one.fd} for one in self._devices],
+            "devices": [
+                {
+                    "name": one.name,
+                    "fd": one.fd,
+                    "tap": None if one.tap is None else {"fd": one.tap.fileno(), "device": one.index},
+                }
+                for one in self._devices
+            ],
             "hosts": [
                 {
                     "name": host.name,
@@ -356,8 +368,19 @@ def lateness(record: Record, share: float = 0.99) -> float | None:
 
     None if no packet was written, or the record is from another world.
     """
-    found = record.lateness
-    value = percentile(found["edge"].to_list(), found["count"].to_list(), share)
+    return _quantile(record.lateness, share)
+
+
+def waiting(record: Record, share: float = 0.99) -> float | None:
+    """Return the `share` quantile of the time, in seconds, that packets waited in a device to be read.
+
+    None if no packet was read, or the record is from another world.
+    """
+    return _quantile(record.waiting, share)
+
+
+def _quantile(histogram: pl.DataFrame, share: float) -> float | None:
+    value = percentile(histogram["edge"].to_list(), histogram["count"].to_list(), share)
     return None if value is None else value / 1e9
 
 
@@ -384,6 +407,13 @@ def run_warnings(record: Record) -> list[str]:
             "use a lower rate, or an idle machine"
         )
         found.append(coded("W18", text))
+    waited = waiting(record)
+    if waited is not None and waited * 1e9 > LATE:
+        text = (
+            f"1 packet in 100 waited more than {waited * 1e3:.1f} ms before the gateway read it; it entered "
+            "the queue at the time of its arrival, but left late"
+        )
+        found.append(coded("W32", text))
     found += stall_warning("the gateway", record.data["standstill_ns"], record)
     start, end = record.window
     if end <= start > 0:
@@ -396,6 +426,13 @@ def run_warnings(record: Record) -> list[str]:
         text = f"{name}: the kernel dropped {count} packets before the gateway could read them"
         found.append(coded("W21", text))
     tally = record.data["tally"]
+    unreported = tally.get("unreported", 0)  # a record of an older version has no such count
+    if unreported > UNREPORTED * tally["read"]:
+        text = (
+            f"the kernel reported no arrival time of {unreported} of {tally['read']} packets: they arrived, "
+            "as far as the queue knows, when the gateway read them"
+        )
+        found.append(coded("W33", text))
     if tally["undelivered"]:
         text = f"{tally['undelivered']} packets could not be written: their device was down or gone"
         found.append(coded("W22", text))

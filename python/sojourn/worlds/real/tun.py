@@ -6,8 +6,10 @@ splits. The device is not persistent: the kernel removes it when its last file d
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import socket
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,11 +37,17 @@ class Tun:
         Its name in ``ip link``.
     namespace : Namespace
         The namespace that contains it.
+    tap : socket.socket, optional
+        A packet socket of the namespace, for the arrival times of packets; None if it is not permitted.
+    index : int
+        The number of the device in its namespace.
     """
 
     fd: int
     name: str
     namespace: Namespace
+    tap: socket.socket | None
+    index: int
 
     def kernel_drops(self) -> int:
         """Return the number of packets that the kernel dropped before the gateway could read them."""
@@ -52,6 +60,8 @@ class Tun:
     def close(self) -> None:
         """Close the file; the kernel removes the device unless a gateway still has it open."""
         os.close(self.fd)
+        if self.tap is not None:
+            self.tap.close()
 
 
 def open_tun(
@@ -77,22 +87,28 @@ def open_tun(
         Maximum packet size, bytes.
     """
 
-    def make() -> tuple[int, str]:
+    def make() -> tuple[int, str, socket.socket | None, int]:
         fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             wanted = struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR)
             given = fcntl.ioctl(fd, _TUNSETIFF, wanted)
             fcntl.ioctl(fd, _TUNSETOFFLOAD, _OFFLOADS)
+            chosen = given[:16].split(b"\0")[0].decode()
+            index = socket.if_nametoindex(chosen)
+            tap = None
+            with contextlib.suppress(PermissionError):
+                tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
         except BaseException:
             os.close(fd)
             raise
-        return fd, given[:16].split(b"\0")[0].decode()
+        return fd, chosen, tap, index
 
     try:
-        fd, given = namespace.within(make)
+        fd, given, tap, index = namespace.within(make)
     except OSError as error:
         remedy = "; run it as root, or: sudo chmod 666 /dev/net/tun" if error.filename else ""
         raise RunFailed(f"{namespace.name}: device {name} cannot be created: {error}{remedy}") from None
+    tun = Tun(fd, given, namespace, tap, index)
     try:
         family = {address: "-6" if ":" in address else "-4" for address in addresses}
         namespace.ip(
@@ -101,6 +117,6 @@ def open_tun(
             *(f"route add {one} dev {given}" for one in routes),
         )
     except BaseException:
-        os.close(fd)
+        tun.close()
         raise
-    return Tun(fd, given, namespace)
+    return tun
