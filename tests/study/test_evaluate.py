@@ -1,9 +1,9 @@
 """The evaluation by RFC 7928: scenarios, verdicts on wrong algorithms, resuming, errors, folder.
 
-Mutants seen to fail: a world that is not compared with that of the folder; reasons that are not those of the
-folder; published statements in all cases; metrics without a value that are not named; a scenario left out; a
-lacking value that does not count as worse; marks that are not compared with drops; a manifest without the
-names of the cases.
+Mutants seen to fail: a world that is not compared with that of the folder; reasons that are not those of
+the folder; published statements in all cases; metrics without a value that are not named; the last part not
+verified; a missing part that is no difference; a scenario left out; a lacking value that does not count as
+worse; marks that are not compared with drops; a manifest without the names of the cases.
 """
 
 from __future__ import annotations
@@ -229,6 +229,26 @@ def test_the_folder_opens_and_its_report_renders_again(cli: Cli, tmp_path: Path)
     (folder / "report.html").unlink()
     assert cli("report", "out").returncode == 0
     assert (folder / "report.html").read_bytes() == page
+
+
+def test_an_evaluation_is_repeated_from_its_folder(cli: Cli, tmp_path: Path) -> None:
+    """Every run of each part; a part that is missing is a difference, unless the study is not complete."""
+    evaluate(plan("pie", "S9", "S10", seeds=2), tmp_path / "out")
+    done = cli("rerun", "out")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "repeated: 8 of 8 runs"), done.stderr
+    done = cli("verify", "out", "--sample", "3", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["repeated"], found["rows"], found["id"]) == (0, 3, 8, None)
+    (tmp_path / "out/S10").rename(tmp_path / "S10")
+    done = cli("verify", "out")
+    assert done.returncode == 1
+    assert "out/S10: content: stored -, recomputed it has no runs" in done.stderr
+    manifest = tmp_path / "out/manifest.json"
+    manifest.write_text(manifest.read_text().replace('"complete"', '"interrupted"'))
+    assert cli("verify", "out").returncode == 0
+    (tmp_path / "out/S9").rename(tmp_path / "S9")
+    done = cli("verify", "out")
+    assert (done.returncode, "it has no finished runs" in done.stderr) == (2, True)
 
 
 def test_a_folder_has_one_evaluated_algorithm(cli: Cli, tmp_path: Path) -> None:

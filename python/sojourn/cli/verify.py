@@ -22,7 +22,7 @@ Runs = Annotated[
     Path,
     typer.Argument(
         metavar="DIR",
-        help="A folder of run, compare, sweep, tune or reproduce.",
+        help="A folder of run, compare, compare-worlds, sweep, tune, reproduce or evaluate.",
         show_default=False,
         parser=path_of("DIR", "a folder of results"),
     ),

@@ -16,7 +16,7 @@ from sojourn import _core
 from sojourn.errors import InputError
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import stored_facts
-from sojourn.study.verify import Progress, Verification, verify
+from sojourn.study.verify import Progress, Verification, verify, with_runs
 from sojourn.worlds import Reduce
 
 
@@ -55,7 +55,7 @@ def rerun(
     Parameters
     ----------
     directory : path
-        A directory of `run`, `compare`, `sweep`, `tune` or `reproduce`.
+        A directory of `run`, `compare`, `compare_worlds`, `sweep`, `tune`, `reproduce` or `evaluate`.
     workers : int, optional
         Threads; all cores if None.
     measure : callable, optional
@@ -69,8 +69,8 @@ def rerun(
         If it is not a results directory, or if all its runs are of another version of the core.
     """
     folder = Path(directory)
-    archive = Archive(folder)
-    runs = filter(None, map(archive.read, archive.run_ids))
+    archives = map(Archive, with_runs(folder))
+    runs = filter(None, (archive.read(run) for archive in archives for run in archive.run_ids))
     cores = {one.core_version for one in runs}
     if cores and _core.CORE_VERSION not in cores:
         raise InputError(

@@ -182,7 +182,7 @@ def verify(
     Parameters
     ----------
     directory : path
-        A directory of `run`, `compare`, `sweep`, `tune` or `reproduce`.
+        A directory of `run`, `compare`, `compare_worlds`, `sweep`, `tune`, `reproduce` or `evaluate`.
     sample : str
         Share or number of the runs to repeat: ``5%``, ``100%``, ``20``.
     seed : int
@@ -203,28 +203,10 @@ def verify(
     """
     wanted = Sample.parse(sample)
     folder = Path(directory)
-    if not files.names(folder / "runs"):
-        parts = ", ".join(str(folder / name) for name in manifest_of(folder).get(PARTS, ()))
-        problem = (
-            "consists of folders of results" if parts else "is not a results folder: it has no finished runs"
-        )
-        raise InputError(str(folder), problem, parts)
     found = Verification()
-    folders = [one for one in (folder, folder / CONFIRM) if files.is_folder(one / "runs")]
-    archives = {one: _Reported(one) for one in folders}
-    hashes = {}
-    for archive in archives.values():
-        hashes.update(_verify_rows(archive, found))
-        _verify_traces(archive, found)
-        found.unsealed += len(archive.unsealed)
-        found.files += len(archive.files) - len(archive.unsealed) + len(listed(archive.directory))
-        for where, (stated, digest) in damaged_data(archive.directory).items():
-            found.differences.append(Difference(where, "content", stated, digest))
-        for path, reason in archive.damaged.items():
-            found.differences.append(Difference(str(path), "content", reason, "-"))
-    _verify_tables(folders, found)
-    _verify_id(folder, hashes, found)
-    jobs = [job for archive in archives.values() for job in _jobs(archive, found)]
+    jobs = [job for one in with_runs(folder, found) for job in _verify_folder(one, found)]
+    if manifest_of(folder).get(PARTS):
+        found.id = None  # each part has one
     found.eligible = len(jobs)
     jobs.sort(key=lambda job: hashlib.sha256(f"{seed} {job[1].run_id}".encode()).digest())
     chosen = jobs[: wanted.of(len(jobs))]
@@ -240,6 +222,46 @@ def verify(
             for owner, stored, made in _repeat(world, group, measure, workers, progress, found, len(chosen)):
                 found.differences += _compare(owner, stored, made, measure, found)
     return found
+
+
+def with_runs(folder: Path, found: Verification | None = None) -> list[Path]:
+    """Return the folders with runs: a folder itself, or its parts. A part that is missing is a difference.
+
+    Parts of a study that is not complete may not have begun.
+
+    Raises
+    ------
+    InputError
+        If no folder has runs.
+    """
+    facts = manifest_of(folder)
+    every = [folder / name for name in facts.get(PARTS, ())] or [folder]
+    runs = [one for one in every if files.names(one / "runs")]
+    if not runs:
+        raise InputError(str(folder), "is not a results folder: it has no finished runs")
+    if found is not None and facts.get("status") == "complete":
+        missing = [one for one in every if one not in runs]
+        found.differences += [Difference(str(one), "content", "-", "it has no runs") for one in missing]
+    return runs
+
+
+def _verify_folder(folder: Path, found: Verification) -> list[Job]:
+    """Recompute every hash of a folder with runs; return the runs that can be repeated."""
+    folders = [one for one in (folder, folder / CONFIRM) if files.is_folder(one / "runs")]
+    archives = [_Reported(one) for one in folders]
+    hashes = {}
+    for archive in archives:
+        hashes.update(_verify_rows(archive, found))
+        _verify_traces(archive, found)
+        found.unsealed += len(archive.unsealed)
+        found.files += len(archive.files) - len(archive.unsealed) + len(listed(archive.directory))
+        for where, (stated, digest) in damaged_data(archive.directory).items():
+            found.differences.append(Difference(where, "content", stated, digest))
+        for path, reason in archive.damaged.items():
+            found.differences.append(Difference(str(path), "content", reason, "-"))
+    _verify_tables(folders, found)
+    _verify_id(folder, hashes, found)
+    return [job for archive in archives for job in _jobs(archive, found)]
 
 
 #: A run to repeat: its folder, the run, its case, and the stored code of its classes.
