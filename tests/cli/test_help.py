@@ -69,6 +69,8 @@ def test_names_that_users_type_are_topics() -> None:
         "udp-poisson",
         "call",
         "game",
+        "video",
+        "startup_delay_s",
         "probe",
         "ns2-2004",
         "mos",

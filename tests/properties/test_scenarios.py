@@ -97,6 +97,21 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
         st.fixed_dictionaries(
             {
                 **tcp,
+                "payload": st.sampled_from(["100B", "1448B"]),
+                "kind": st.just("video"),
+                "count": st.integers(1, 5),
+                "ladder": st.sampled_from([["1Mbit/s"], ["100kbit/s", "500kbit/s", "5Mbit/s"]]),
+                "segment": st.sampled_from(["100ms", "300ms"]),
+                "buffer": st.just("600ms"),
+                "startup": st.sampled_from(["1ms", "500ms"]),
+                "reservoir": st.sampled_from(["0s", "200ms"]),
+                "cushion": st.sampled_from(["1ms", "400ms"]),
+            },
+            optional={"request": SIZES},
+        ),
+        st.fixed_dictionaries(
+            {
+                **tcp,
                 "kind": st.just("tcp-onoff"),
                 "count": st.integers(1, 12),
                 "rate": RATES,

@@ -26,8 +26,6 @@ from sojourn.study.evaluate.model import IDENTICAL, MIXED, WORSE, Evaluation, Ju
 from sojourn.study.evaluate.run import evaluate, reopen
 from support import Cli
 
-#: Scenarios of the RFC that need senders and applications which this version lacks.
-REFUSED = {"S7-III": "video", "S7-IV": "video", "S14": "video"}
 WRONG = '''
 import sojourn
 
@@ -76,11 +74,8 @@ def test_all_scenarios_of_the_rfc_are_there() -> None:
         assert one.cases or one.topic, one.id
         assert one.metrics or one.topic, one.id
         for case in one.cases:
-            if one.id not in REFUSED:
-                assert case.scenario().name == case.name
-                assert case.scenario(one.shorter).seconds <= case.scenario().seconds
-    assert [one.id for one in catalogue().entries if one.missing] == list(REFUSED)
-    assert all(REFUSED[one.id] in one.missing for one in catalogue().entries if one.missing)
+            assert case.scenario().name == case.name
+            assert case.scenario(one.shorter).seconds <= case.scenario().seconds
 
 
 def test_each_case_that_another_world_cannot_run_has_a_reason() -> None:
@@ -265,7 +260,6 @@ def test_a_folder_has_one_evaluated_algorithm(cli: Cli, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["pie", "--scenario", "S99"], "scenario = 'S99' is not of RFC 7928"),
-        (["pie", "--scenario", "S14"], "scenario S14 cannot run"),
         (["droptail"], "NAME = droptail is what every algorithm is compared with"),
         (["pi e"], "pi.e is not a parameter"),
         (["pie", "--against", "codl,pei"], "codel"),

@@ -95,6 +95,12 @@ SHAPES: dict[str, dict[str, str]] = {
         "rate": "500Mbit/s",
         "traffic": WEB.replace("exponential 100ms", "0s").replace('"3kB"', '"30kB"').replace("100", "1000"),
     },
+    "segments": {
+        "duration": "60s",
+        "rate": "1Gbit/s",
+        "traffic": 'kind = "video"\ncount = 200\nladder = ["10kbit/s"]\nsegment = "100ms"\n'
+        'buffer = "200ms"\nreservoir = "0s"\ncushion = "100ms"',
+    },
     "routes": {"duration": "1s", "traffic": WEB, "server": ", nodes = 100000"},
     "packets": {
         "duration": "2s",

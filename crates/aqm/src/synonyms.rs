@@ -81,6 +81,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("voip", &["call"]),
     ("ping", &["probe"]),
     ("http", &["web"]),
+    ("dash", &["video"]),
+    ("streaming", &["video"]),
     // Metrics.
     ("delay", &["delay", "mean_delay_s"]),
     ("sojourn", &["mean_delay_s"]),

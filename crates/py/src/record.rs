@@ -127,6 +127,11 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
     if !record.losses.count.is_empty() {
         dict.set_item("loss_periods", columns!(py, record.losses, [traffic, length, count]))?;
     }
+    if !record.segments.start_ns.is_empty() {
+        let segments =
+            columns!(py, record.segments, [traffic, index, start_ns, end_ns, play_ns, bitrate_bps, bytes]);
+        dict.set_item("segments", segments)?;
+    }
     if !record.links.link.is_empty() {
         let links = columns!(py, record.links, [link, packets, lost_packets, lost_bytes, copied_packets]);
         dict.set_item("links", links)?;

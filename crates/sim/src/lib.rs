@@ -54,6 +54,6 @@ pub use queue::States;
 pub use record::{
     ClassColumns, CwndColumns, DelayColumns, DeliveryColumns, DropColumns, Export, FastPath, FlowColumns,
     FlowSeriesColumns, Histogram, LinkColumns, LossColumns, ObjectColumns, PacketColumns, PageColumns,
-    QueueRecord, QueueSeries, Record, Series, SlowPathReason, Window,
+    QueueRecord, QueueSeries, Record, SegmentColumns, Series, SlowPathReason, Window,
 };
 pub use sim::{Control, Progress, Running, Simulation};

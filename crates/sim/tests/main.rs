@@ -18,4 +18,5 @@ mod shortcuts;
 mod slices;
 mod support;
 mod traces;
+mod video;
 mod web;

@@ -10,7 +10,7 @@ use sojourn_sim::{
     Plan,
     plan::{
         Access, Capacity, Draw, Dumbbell, Ecn, ExtraDelay, Impairment, Link, Loss, QueueConfig, Sink,
-        Stagger, Tcp, Topology, Trace, Traffic, TrafficKind, Web,
+        Stagger, Tcp, Topology, Trace, Traffic, TrafficKind, Video, Web,
     },
     tcp::schema,
 };
@@ -199,6 +199,7 @@ fn any_kind() -> impl Strategy<Value = TrafficKind> {
         }),
         1 => (rate(), any_tcp()).prop_map(|(rate, tcp)| TrafficKind::TcpOnoff { rate, on: Span(20 * MS), off: Span(30 * MS), tcp }),
         3 => any_web().prop_map(TrafficKind::Web),
+        2 => any_video().prop_map(TrafficKind::Video),
         2 => (select(vec![MBIT / 4, MBIT, 2 * MBIT]), size.clone(), select(vec![0.0, 0.0, 0.5]))
             .prop_map(|(rate, size, jitter)| TrafficKind::UdpCbr { rate, size, jitter }),
         1 => (rate(), size.clone()).prop_map(|(rate, size)| TrafficKind::UdpPoisson { rate, size }),
@@ -245,6 +246,19 @@ fn any_web() -> impl Strategy<Value = Web> {
             }
         },
     )
+}
+
+/// Videos with short segments and small buffers, so that players change the bitrate, wait and stall.
+fn any_video() -> impl Strategy<Value = Video> {
+    let ladder = select(vec![vec![MBIT / 2], vec![MBIT / 4, MBIT, 3 * MBIT, 20 * MBIT]]);
+    let times = select(vec![(100, 400, 200, 100, 200), (50, 1000, 50, 0, 50), (40, 40, 40, 0, 40)]);
+    (ladder, times, select(vec![60, 960]), any_tcp()).prop_map(|(ladder, times, request, tcp)| {
+        let (segment, buffer, startup, reservoir, cushion) = times;
+        let [segment, buffer, startup, reservoir, cushion] =
+            [segment, buffer, startup, reservoir, cushion].map(|ms: u64| Span(ms * MS));
+        let tcp = Tcp { payloads: None, ..tcp };
+        Video { ladder, segment, buffer, startup, reservoir, cushion, request, tcp }
+    })
 }
 
 fn any_traffic() -> impl Strategy<Value = Traffic> {

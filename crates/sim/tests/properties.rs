@@ -3,6 +3,7 @@
 use crate::{
     plans::{any_plan, specs},
     support::{MBIT, MS, SECOND, cases, difference, dumbbell, options, plan, queue, run, tcp, text, traffic},
+    video::check_playing,
 };
 use proptest::prelude::*;
 use sojourn_aqm::{Span, Time};
@@ -30,7 +31,8 @@ fn deliveries_are_sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError
             TrafficKind::UdpCbr { .. } | TrafficKind::UdpPoisson { .. } | TrafficKind::UdpOnoff { .. }
         )
     };
-    let web = |i: u32| matches!(plan.traffic[i as usize].kind, TrafficKind::Web(_));
+    let has_requests =
+        |i: u32| matches!(plan.traffic[i as usize].kind, TrafficKind::Web(_) | TrafficKind::Video(_));
     for traffic in 0..plan.traffic.len() as u32 {
         let rows = || (0..flows.traffic.len()).filter(|row| flows.traffic[*row] == traffic);
         let of = |column: &[u32], values: &[u64]| -> u64 {
@@ -38,7 +40,7 @@ fn deliveries_are_sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError
         };
         let counted = of(&record.delays.traffic, &record.delays.count);
         let received: u64 = rows().map(|row| flows.received_packets[row]).sum();
-        if is_udp(traffic) || plan.trace.delays && !web(traffic) {
+        if is_udp(traffic) || plan.trace.delays && !has_requests(traffic) {
             prop_assert_eq!(counted, received);
         } else if !plan.trace.delays {
             prop_assert_eq!(counted, 0);
@@ -56,6 +58,13 @@ fn deliveries_are_sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError
         prop_assert_eq!(lost, mine().map(|i| arrived.lost_packets[i]).sum::<u64>());
         let returned = of(&record.round_trips.traffic, &record.round_trips.count);
         prop_assert_eq!(returned, mine().map(|i| arrived.echoes[i]).sum::<u64>());
+    }
+    for (traffic, number) in plan.traffic.iter().zip(0..) {
+        if let TrafficKind::Video(video) = &traffic.kind {
+            for client in 0..traffic.count {
+                check_playing(&record.segments, (number, client), video, plan.duration.0);
+            }
+        }
     }
     let copies = record.links.copied_packets.iter().sum::<u64>();
     for (i, row) in arrived.flow.iter().map(|row| *row as usize).enumerate() {

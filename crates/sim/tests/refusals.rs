@@ -354,6 +354,10 @@ proptest! {
                     (TrafficKind::Web(web), 2) => web.request = wild as u32,
                     (TrafficKind::Web(web), _) => web.objects = Draw::Constant(float.min(1000.0)),
                     (TrafficKind::UdpOnoff { off, .. }, _) => *off = Span(wild),
+                    (TrafficKind::Video(video), 0) => video.segment = Span(wild),
+                    (TrafficKind::Video(video), 1) => video.startup = Span(wild),
+                    (TrafficKind::Video(video), 2) => video.ladder.insert(0, wild),
+                    (TrafficKind::Video(video), _) => video.buffer = Span(wild),
                 },
             }
         }

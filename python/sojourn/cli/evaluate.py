@@ -209,7 +209,6 @@ def _catalogue() -> Output:
         Column("title", "scenario", prose=True),
         Column("weight", "the RFC", prose=True),
         Column("cases", "cases", prose=True),
-        Column("missing", "cannot run", prose=True),
     ]
     rows = [
         [
@@ -218,7 +217,6 @@ def _catalogue() -> Output:
             one.title,
             one.weight,
             ", ".join(case.name for case in one.cases) or "a discussion",
-            one.missing,
         ]
         for one in entries
     ]

@@ -22,6 +22,7 @@ from sojourn.metrics import links  # noqa: F401
 from sojourn.metrics import flows  # noqa: F401
 from sojourn.metrics import delivery
 from sojourn.metrics import transfers  # noqa: F401
+from sojourn.metrics import video  # noqa: F401
 
 # isort: on
 from sojourn.metrics.registry import METRICS, Metrics, Value, per_class
@@ -31,9 +32,12 @@ from sojourn.record import Record
 #: Metrics of a queue that a phase does not have: maxima, and runs that may begin before.
 OF_WINDOW = ("max_queue_packets", "max_delay_s", "mean_drop_run")
 #: Scopes of metrics that exist for groups of flows, or with impaired links, only.
-OF_GROUPS = ("links", "objects", "pages", "arrivals", "datagrams", "echo", "deadline", "call")
+OF_GROUPS = ("links", "objects", "pages", "video", "arrivals", "datagrams", "echo", "deadline", "call")
 #: The modules of the formulas, this one included.
-FORMULAS = ("registry", "queue", "links", "flows", "delivery", "e_model", "transfers", "evaluation", "tables")
+FORMULAS = (
+    *("registry", "queue", "links", "flows", "delivery", "e_model", "transfers", "video"),
+    *("evaluation", "tables"),
+)
 
 
 @functools.cache
@@ -98,6 +102,7 @@ def _group(table: Table) -> dict[str, Value]:
     scopes |= {"tcp"} if table.has_tcp else set()
     scopes |= {"endless"} if "tcp" in table.kinds else set()
     scopes |= set(delivery.scopes(table))
+    scopes |= {"video"} if table.kinds == {"video"} else set()
     names = [name for name, metric in METRICS.items() if metric.scope in scopes] + _of_transfers(table)
     values.update({name: METRICS[name].read(table) for name in names})
     return values

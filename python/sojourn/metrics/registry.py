@@ -30,6 +30,7 @@ Scope: TypeAlias = Literal[
     "endless",
     "objects",
     "pages",
+    "video",
     "arrivals",
     "datagrams",
     "echo",
@@ -76,9 +77,9 @@ class Metric:
     scope : str
         ``queue`` (a queue's own), ``links`` (of impaired links), ``flows`` (of a set of flows), ``tcp`` (of
         TCP flows), ``endless`` (of endless TCP flows), ``objects`` (of finite transfers), ``pages`` (of web
-        traffic), ``arrivals`` (of traffic whose one-way delays are recorded), ``datagrams``, ``echo`` (of
-        datagrams that are returned), ``deadline`` (of datagrams with a time of use), ``call`` or ``own`` (of
-        a record; `sojourn.metrics.own`).
+        traffic), ``video``, ``arrivals`` (of traffic whose one-way delays are recorded), ``datagrams``,
+        ``echo`` (of datagrams that are returned), ``deadline`` (of datagrams with a time of use), ``call`` or
+        ``own`` (of a record; `sojourn.metrics.own`).
     read : callable
         The formula.
     better : str

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "objects", "pages")
 #: Tables that a record has only if they have rows.
-PARTS = ("deliveries", "one_way_delays", "round_trips", "loss_periods", "links")
+PARTS = ("segments", "deliveries", "one_way_delays", "round_trips", "loss_periods", "links")
 #: Histograms of real packets: how late they left, and how long they waited before they were read.
 HISTOGRAMS = ("lateness", "waiting")
 #: Only some runs have these: ``exports`` those of algorithms in Python that declare them, the others those in

@@ -163,8 +163,7 @@ class Record:
 
     def rows(self, table: str) -> dict[str, list[Any]]:
         """Return the columns of a table that only some records have, as numbers; empty if it is missing."""
-        columns = self._optional(table)
-        return {name: column.tolist() for name, column in columns.items()}
+        return {name: column.tolist() for name, column in self.arrays(table).items()}
 
     @property
     def deliveries(self) -> pl.DataFrame:
@@ -179,7 +178,7 @@ class Record:
         def mean(total: str, count: str) -> pl.Expr:
             return pl.when(pl.col(count) > 0).then(pl.col(total) / pl.col(count) / 1e9)
 
-        frame = pl.DataFrame(self._optional("deliveries"))
+        frame = pl.DataFrame(self.arrays("deliveries"))
         known = self.flows.select("traffic", "index", "received_packets").with_row_index("flow")
         return frame.join(known, on="flow", how="left", maintain_order="left").select(
             "traffic",
@@ -197,6 +196,22 @@ class Record:
             mean("round_trip_ns", "echoes").alias("rtt_s"),
             pl.when(pl.col("echoes") > 0).then(pl.col("round_trip_max_ns") / 1e9).alias("max_rtt_s"),
         )
+
+    @property
+    def segments(self) -> pl.DataFrame:
+        """One row per segment of a video, in the order of the requests: traffic, client (``index``), bitrate.
+
+        ``start_s`` is the request, ``end_s`` the arrival of the last byte, ``play_s`` the begin of its
+        playing; null if the run ended first.
+        """
+        import polars as pl
+
+        frame = pl.DataFrame(self.arrays("segments"))
+        times = [
+            pl.when(pl.col(f"{name}_ns") != UNFINISHED).then(pl.col(f"{name}_ns") / 1e9).alias(f"{name}_s")
+            for name in ("start", "end", "play")
+        ]
+        return self._named(frame.with_columns(times)).drop("start_ns", "end_ns", "play_ns")
 
     @property
     def hosts(self) -> pl.DataFrame:
@@ -357,7 +372,7 @@ class Record:
             codes = dict(enumerate(words))
             return pl.col(name).replace_strict(codes, default=None, return_dtype=pl.String)
 
-        frame = pl.DataFrame(self._optional("packets"))
+        frame = pl.DataFrame(self.arrays("packets"))
         entered = pl.col("time_ns").filter(pl.col("event") == 0).first().over("arrival")
         waited = (pl.col("time_ns") - entered).truediv(1e9).alias("delay_s")
         return frame.select(
@@ -387,7 +402,7 @@ class Record:
         """
         import polars as pl
 
-        frame = pl.DataFrame(self._optional("flow_series"))
+        frame = pl.DataFrame(self.arrays("flow_series"))
         seconds = self.plan["trace"].get("flows", 0) / 1e9
         rate = 8 / seconds if seconds else 0.0
         known = self.flows.select("traffic", "index").with_row_index("flow")
@@ -403,7 +418,7 @@ class Record:
             pl.col("srtt_ns").fill_nan(None).truediv(1e9).alias("rtt_s"),
         )
 
-    def _optional(self, table: str) -> dict[str, NDArray[np.generic]]:
+    def arrays(self, table: str) -> dict[str, NDArray[Any]]:
         """Return the columns of a table that only some records have; empty columns if it is missing."""
         try:  # `get` would not load a stored record
             columns = self.data[table]

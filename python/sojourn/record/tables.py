@@ -106,6 +106,14 @@ PAGES = (
     Column("objects", "uint64", "objects requested", ""),
     Column("bytes", "uint64", "payload of the requested objects", "bytes"),
 )
+SEGMENTS = (
+    *_TRAFFIC,
+    Column("start_ns", "uint64", "request of the segment", "ns"),
+    Column("end_ns", "uint64", "last byte at the client", "ns", null=UNFINISHED),
+    Column("play_ns", "uint64", "begin of its playing", "ns", null=UNFINISHED),
+    Column("bitrate_bps", "uint64", "chosen bitrate", "bit/s"),
+    Column("bytes", "uint64", "payload, in full packets", "bytes"),
+)
 DELIVERIES = (
     _FLOW,
     Column("lost_packets", "uint64", "datagrams that had not arrived when a later one did", "packets"),
@@ -258,6 +266,7 @@ TABLES = {
     "flows": FLOWS,
     "objects": OBJECTS,
     "pages": PAGES,
+    "segments": SEGMENTS,
     "deliveries": DELIVERIES,
     "one_way_delays": ONE_WAY_DELAYS,
     "round_trips": ROUND_TRIPS,

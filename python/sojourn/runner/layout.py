@@ -28,6 +28,7 @@ from sojourn.record.tables import (
     PAGES,
     QUEUE,
     ROUND_TRIPS,
+    SEGMENTS,
     SERIES,
     Column,
 )
@@ -128,6 +129,7 @@ RUNS = File(
         Column("flows", "struct", "one entry per flow", fields=_lists(FLOWS)),
         Column("objects", "struct", "one entry per finite transfer", fields=_lists(OBJECTS)),
         Column("pages", "struct", "one entry per page of web traffic", fields=_lists(PAGES)),
+        _part("segments", "one entry per segment of a video", SEGMENTS),
         _part("deliveries", "one entry per source of datagrams", DELIVERIES),
         _part("one_way_delays", "histograms of one-way delays", ONE_WAY_DELAYS),
         _part("round_trips", "histograms of round-trip times of datagrams", ROUND_TRIPS),

@@ -20,6 +20,7 @@ from sojourn.spec.schema import (
     TcpTraffic,
     Traffic,
     UdpOnOff,
+    Video,
     Web,
 )
 from sojourn.spec.units import Wrong, draw, frequency, mean, number, sized
@@ -70,7 +71,7 @@ def interval(scenario: ScenarioFields) -> int | None:
 
 def is_tcp(traffic: Traffic) -> bool:
     """Return whether `traffic` uses TCP."""
-    return traffic.kind in ("tcp", "tcp-short", "tcp-onoff", "web")
+    return traffic.kind in ("tcp", "tcp-short", "tcp-onoff", "web", "video")
 
 
 def transport(traffic: Traffic) -> str:
@@ -311,6 +312,8 @@ def _kind(scenario: ScenarioFields, traffic: Traffic, place: str, ecn: bool) -> 
         return {"tcp_onoff": {"rate": number("rate", traffic.rate), **_on_off(traffic), "tcp": tcp}}
     if traffic.kind == "web":
         return {"web": {**_web(traffic), "tcp": tcp}}
+    if traffic.kind == "video":
+        return {"video": {**_video(traffic), "tcp": tcp}}
     short: dict[str, Any] = {"arrivals": frequency(traffic.arrivals), "tcp": tcp}
     if traffic.size is not None:
         short["size"] = draw(traffic.size, "bytes")
@@ -334,6 +337,16 @@ def _web(web: Web) -> dict[str, Any]:
         "patience": None if web.patience is None else draw(web.patience, "span"),
         "request": _whole(web.request or web.payload),
         "respond_late": web.respond == "acknowledged",
+    }
+
+
+def _video(video: Video) -> dict[str, Any]:
+    spans = ("segment", "buffer", "reservoir", "cushion")
+    return {
+        "ladder": [number("rate", one) for one in video.ladder],
+        **{key: number("span", getattr(video, key)) for key in spans},
+        "startup": number("span", video.startup or video.segment),
+        "request": _whole(video.request or video.payload),
     }
 
 

@@ -376,6 +376,37 @@ class Web(_TcpTraffic):
     )
 
 
+#: Bitrates that Netflix used for all titles until 2015.
+LADDER = "235 375 560 750 1050 1750 2350 3000 4300 5800"
+
+
+class Video(_TcpTraffic):
+    """Adaptive video: clients play segments while they fetch more; the bitrate follows the buffer (BBA-0).
+
+    Segments are sent in the traffic's direction, requests against it; `count` is the number of clients.
+    """
+
+    kind: Literal["video"]
+    ladder: list[Rate] = Field(
+        [f"{rate}kbit/s" for rate in LADDER.split()],
+        validate_default=True,
+        min_length=1,
+        description="bitrates, ascending; the defaults are those of Netflix until 2015",
+    )
+    segment: Period = Field("4s", description="playing time of a segment")
+    buffer: Period = Field(
+        "240s", description="most playing time in the buffer: a segment is requested only if it fits"
+    )
+    startup: Period | None = Field(
+        None,
+        description="playing time in the buffer with which playing begins, at first and after a stall; "
+        "absent: one segment",
+    )
+    reservoir: Span = Field("90s", description="up to this much in the buffer the lowest bitrate is chosen")
+    cushion: Period = Field("126s", description="from this much more on the highest bitrate is chosen")
+    request: Bytes | None = Field(None, description="payload of a request; absent: one full packet")
+
+
 class _Datagrams(_Traffic):
     ecn: Literal["off", "ect0", "ect1"] = Field("off", description="ECN codepoint of the packets")
 
@@ -444,9 +475,9 @@ class Probe(_Datagrams):
     size: Bytes = Field("84B", description="on the wire; 84B: 56 bytes of data, ICMP and IP headers")
 
 
-TcpTraffic = Tcp | TcpShort | TcpOnOff | Web
+TcpTraffic = Tcp | TcpShort | TcpOnOff | Web | Video
 Traffic = Annotated[
-    Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpPoisson | UdpOnOff | Call | Game | Probe,
+    Tcp | TcpShort | TcpOnOff | Web | Video | UdpCbr | UdpPoisson | UdpOnOff | Call | Game | Probe,
     Field(discriminator="kind"),
 ]
 

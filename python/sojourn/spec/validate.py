@@ -6,12 +6,13 @@ max_th``) are checked by the core's ``check`` before anything runs.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterator
 
 from sojourn import _core
 from sojourn.spec.plan import interval, is_tcp, listed, queues, tcp_options, transport
-from sojourn.spec.schema import ScenarioFields, Traffic, Web
+from sojourn.spec.schema import ScenarioFields, Traffic, Video, Web
 from sojourn.spec.units import Wrong, draw, ends, frequency, number
 
 RESERVED = ("tcp", "udp")
@@ -141,6 +142,8 @@ def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, durat
         yield Wrong(f"= {size!r} has nothing to send", "at least 1B", f"{place}.size")
     if traffic.kind == "web":
         yield from _check_web(traffic, place)
+    if traffic.kind == "video":
+        yield from _check_video(traffic, place)
     if traffic.kind == "tcp-short" and traffic.stagger is not None:
         yield Wrong(
             "is for a fixed number of sources", "arrivals, which set when flows start", f"{place}.stagger"
@@ -178,6 +181,34 @@ def _check_web(web: Web, place: str) -> Iterator[Wrong]:
         yield Wrong(f"= {web.objects!r} is not a page", "1 or more", f"{place}.objects")
     if web.page_gap_from == "start" and max(ends(draw(web.page_gap, "span"))) <= 0:
         yield Wrong(f"= {web.page_gap!r} requests all pages at once", "a gap", f"{place}.page_gap")
+
+
+def _check_video(video: Video, place: str) -> Iterator[Wrong]:
+    rates = [number("rate", one) for one in video.ladder]
+    if any(high <= low for low, high in itertools.pairwise(rates)):
+        problem = f"= [{', '.join(video.ladder)}] does not ascend"
+        yield Wrong(problem, "each bitrate above the one before", f"{place}.ladder")
+    if "constant" not in draw(video.payload, "bytes"):
+        yield Wrong(
+            f"= {video.payload!r} is drawn, but segments have full packets", "one size", f"{place}.payload"
+        )
+    segment, buffer = number("span", video.segment), number("span", video.buffer)
+    if buffer < segment:
+        yield Wrong(
+            f"= {video.buffer!r} does not hold a segment", f"at least {video.segment}", f"{place}.buffer"
+        )
+    elif segment * -(-number("span", video.startup or video.segment) // segment) > buffer:
+        yield Wrong(
+            f"= {video.startup!r} is more than whole segments in the buffer",
+            f"at most {buffer // segment} segments of {video.segment}",
+            f"{place}.startup",
+        )
+    if number("span", video.reservoir) + number("span", video.cushion) > buffer:
+        yield Wrong(
+            f"= {video.reservoir!r}: with cushion = {video.cushion} more than the buffer",
+            f"reservoir + cushion at most buffer = {video.buffer}",
+            f"{place}.reservoir",
+        )
 
 
 def _check_route(scenario: ScenarioFields, traffic: Traffic, place: str) -> Iterator[Wrong]:

@@ -108,7 +108,7 @@ def _message(
         return InputError(
             key,
             _MISSING,
-            "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-poisson, udp-onoff, call, game, probe",
+            "tcp, tcp-short, tcp-onoff, web, video, udp-cbr, udp-poisson, udp-onoff, call, game, probe",
         )
     if one["loc"][-1] == "str":  # the first member of a union: an option's value
         return InputError(key, f"= {_show(given)} is not a value", "text, a whole number, true or false")

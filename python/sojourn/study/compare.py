@@ -601,8 +601,8 @@ def check_metric(scenario: Scenario, key: str, name: str) -> None:
         near = _core.nearest(group, list(groups))
         raise InputError(key, f"= {name!r}: {group!r} is not a traffic", ", ".join(groups), near)
     kinds = {
-        "tcp": {"tcp", "tcp-short", "tcp-onoff", "web"}, "endless": {"tcp"}, "objects": {"tcp-short", "web"},
-        "pages": {"web"},
+        "tcp": {"tcp", "tcp-short", "tcp-onoff", "web", "video"}, "endless": {"tcp"},
+        "objects": {"tcp-short", "web"}, "pages": {"web"}, "video": {"video"},
     }.get(scope)  # fmt: skip
     among = groups[group] if group else scenario.traffic
     if scope == "queue" and group and own not in COUNTED:
@@ -612,7 +612,7 @@ def check_metric(scenario: Scenario, key: str, name: str) -> None:
         raise InputError(
             key, f"= {name!r} has no value here: it is of traffic of kind {words}", "another metric"
         )
-    if scope in ("objects", "pages") and not group:
+    if scope in ("objects", "pages", "video") and not group:
         names = [f"{one.name}.{own}" for one in among if kinds is not None and one.kind in kinds]
         raise InputError(key, f"= {name!r} has no value: it is of one traffic", ", ".join(names), names[0])
 

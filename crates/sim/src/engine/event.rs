@@ -79,7 +79,8 @@ pub(crate) const MAX_EVENT_TIME: Time = Time((1 << 54) - 1);
 /// The largest index in a burst that is distinguished.
 pub(crate) const MAX_BURST_INDEX: u32 = (1 << 14) - 1;
 /// A flag in the number of a `Source` or `Stop` event: the number is that of a group, not of a flow; of a
-/// `Page` event: that of a page, not of a session; of a `Departure` event: the queue held packets back.
+/// `Page` event: that of a page, not of a session; of an `Object` event: that of the client of a video; of a
+/// `Departure` event: the queue held packets back.
 pub(crate) const OF_GROUP: u32 = 1 << 25;
 const MAX_NUMBER: u32 = (1 << 26) - 1;
 

@@ -99,6 +99,10 @@ pub(crate) enum Task {
     Request(u32),
     /// Record the end of an object of a web page.
     Response(u32),
+    /// Send the segment that this client of a video requests, in the next flow.
+    SegmentRequest(u32),
+    /// Record the end of a segment of this client.
+    Segment(u32),
 }
 
 impl Application {

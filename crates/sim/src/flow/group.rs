@@ -11,7 +11,7 @@ use crate::{
 };
 use sojourn_aqm::{Class, Ecn, Span, Stream, Time};
 
-/// A traffic group. Web traffic has a second one for its requests.
+/// A traffic group. Web traffic and video have a second one for their requests.
 pub(crate) struct Group {
     pub(crate) kind: TrafficKind,
     /// The configuration of its connections, if its flows are TCP.
@@ -31,7 +31,7 @@ pub(crate) struct Group {
     pub(crate) routes: Vec<Route>,
     /// Nodes that send (web traffic: the servers).
     pub(crate) senders: u32,
-    /// Web traffic: the group of the requests.
+    /// Web traffic and video: the group of the requests.
     pub(crate) requests: u32,
     /// Web requests: the response starts when the client has the ACK of the request, not when the server
     /// receives it.
@@ -69,7 +69,7 @@ impl Group {
         seed: u64,
     ) -> Result<Group, PlanError> {
         let mut tcp = plan.kind.tcp().cloned();
-        if let (TrafficKind::Web(_), Some(tcp)) = (&plan.kind, &mut tcp) {
+        if let (Some(_), Some(tcp)) = (plan.kind.request(), &mut tcp) {
             tcp.options.syn = false; // the request opens the connection
         }
         let demand = Demand::new(seed, &plan.name);
@@ -110,24 +110,23 @@ impl Group {
         })
     }
 
-    /// The group of the requests of web traffic `plan`.
+    /// The group of the requests of `plan`, which are sent over connections `tcp`.
     ///
     /// # Errors
     /// See [`Group::new`].
     pub(crate) fn of_requests(
         plan: &Traffic,
-        web: &Web,
+        tcp: Tcp,
         traffic: u32,
         routes: Vec<Route>,
         seed: u64,
     ) -> Result<Group, PlanError> {
-        let tcp = Tcp { payload: web.request, payloads: None, ..web.tcp.clone() };
         let group = Group::new(plan, traffic, routes, 1, seed)?;
         Ok(Group {
             kind: TrafficKind::Tcp(tcp.clone()),
             full: full_packet(&tcp, group.class),
             tcp: Some(tcp),
-            responds_late: web.respond_late,
+            responds_late: matches!(plan.kind, TrafficKind::Web(Web { respond_late: true, .. })),
             is_request: true,
             ..group
         })
@@ -135,7 +134,13 @@ impl Group {
 
     /// Flows that exist from the start of the run.
     pub(crate) fn first_flows(&self) -> u32 {
-        if self.is_web() { 0 } else { self.starts.sources() }
+        if self.has_sessions() { 0 } else { self.starts.sources() }
+    }
+
+    /// Whether its sources are clients that send requests: their flows come later than those of other
+    /// sources.
+    pub(crate) fn has_sessions(&self) -> bool {
+        self.kind.request().is_some()
     }
 
     /// Whether its sources are web sessions.

@@ -120,13 +120,13 @@ impl Hosts {
         flow
     }
 
-    /// Add connection `own` of group `number`, which sends `bytes` and then performs `task`. It counts in
-    /// `row` of the record.
+    /// Add connection `own` of group `number`, which sends `bytes` (`None`: what its application writes
+    /// later) and then performs `task`. It counts in `row` of the record.
     pub(crate) fn add_connection(
         &mut self,
         number: u32,
         own: u64,
-        bytes: u64,
+        bytes: Option<u64>,
         task: Task,
         route: usize,
         row: u32,
@@ -134,9 +134,12 @@ impl Hosts {
         let group = &self.groups[number as usize];
         let Some(tcp) = group.tcp() else { return };
         let marker = group.edge.as_ref().map(|edge| edge.marker(own));
-        let mut application = Application::new(tcp, &group.demand, own, Some(bytes));
+        let mut application = Application::new(tcp, &group.demand, own, bytes);
         (application.task, application.marker) = (task, marker);
-        let connection = Connection::new(tcp, &group.demand, own, application.end());
+        let mut connection = Connection::new(tcp, &group.demand, own, application.end());
+        if bytes.is_none() {
+            connection.sender = connection.sender.waiting_for_data();
+        }
         let (endpoint, route) = (Endpoint::Tcp(connection), group.routes[route]);
         self.index.add_flow(row);
         self.applications.insert(self.flows.len() as u32, application);

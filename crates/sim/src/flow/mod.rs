@@ -6,6 +6,7 @@ mod delivery;
 mod group;
 mod hosts;
 mod index;
+mod player;
 mod playout;
 
 pub(crate) use application::{Application, Applications, Task, Writer};
@@ -14,6 +15,7 @@ pub(crate) use delivery::{ArrivalColumns, Arrivals, Delivery};
 pub(crate) use group::Group;
 pub(crate) use hosts::Hosts;
 pub(crate) use index::{FlowIndex, Source};
+pub(crate) use player::{Player, Playing};
 pub(crate) use playout::Playout;
 
 use crate::{

@@ -110,6 +110,8 @@ fn flow_columns(result: &RunResult<'_>) -> FlowColumns {
         let group = &hosts.groups[row.group as usize];
         if group.is_web() {
             *crossing = u8::from(group.routes.iter().any(|route| crosses(*route)));
+        } else if group.has_sessions() {
+            *crossing = u8::from(crosses(group.routes[row.index as usize % group.routes.len()]));
         }
     }
     let offered = offered(&hosts.flows, &ports[result.measured as usize]);
@@ -117,7 +119,7 @@ fn flow_columns(result: &RunResult<'_>) -> FlowColumns {
         let before = hosts.at_warmup.get(number).copied().unwrap_or_default();
         let group = &hosts.groups[flow.group as usize];
         let (counts, row) = (&flow.counts, hosts.index.of(number as u32, group) as usize);
-        if !group.is_web() && !group.is_requests() {
+        if !group.has_sessions() && !group.is_requests() {
             columns.crosses[row] = u8::from(crosses(flow.route));
         }
         columns.queue_arrivals[row] += u64::from(offered - before.offered);

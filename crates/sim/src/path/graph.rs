@@ -36,8 +36,8 @@ pub(crate) struct Network {
 pub(crate) struct Layout {
     pub(crate) network: Network,
     pub(crate) ports: Vec<Port>,
-    /// Routes of each traffic group, then of the requests of each web group. Source i takes entry i mod n;
-    /// of web traffic, client c and server s have entry c n + s, with n servers.
+    /// Routes of each traffic group, then of the requests of each group that has some. Source i takes entry i
+    /// mod n; of web traffic, client c and server s have entry c n + s, with n servers.
     pub(crate) routes: Vec<Vec<Route>>,
     /// How many of each traffic group's nodes send, where every pair has a route.
     pub(crate) senders: Vec<u32>,
@@ -79,7 +79,7 @@ impl Layout {
         let senders = senders.collect();
         for i in 0..demands.len() {
             let (group, ends) = &demands[i];
-            if let plan::TrafficKind::Web(_) = group.kind {
+            if group.kind.request().is_some() {
                 let flipped = ends.iter().map(|(from, to)| (*to, *from)).collect();
                 demands.push((group, flipped));
             }

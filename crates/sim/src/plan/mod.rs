@@ -396,6 +396,8 @@ pub enum TrafficKind {
     },
     /// Web traffic: each object is fetched over a connection of its own.
     Web(Web),
+    /// Adaptive video.
+    Video(Video),
     /// Datagrams at a constant rate.
     UdpCbr {
         /// Rate of each source.
@@ -435,10 +437,21 @@ impl TrafficKind {
             TrafficKind::Tcp(tcp)
             | TrafficKind::TcpShort { tcp, .. }
             | TrafficKind::TcpOnoff { tcp, .. }
-            | TrafficKind::Web(Web { tcp, .. }) => Some(tcp),
+            | TrafficKind::Web(Web { tcp, .. })
+            | TrafficKind::Video(Video { tcp, .. }) => Some(tcp),
             TrafficKind::UdpCbr { .. } | TrafficKind::UdpPoisson { .. } | TrafficKind::UdpOnoff { .. } => {
                 None
             }
+        }
+    }
+
+    /// The payload of a request, if clients send requests for the data.
+    pub(crate) fn request(&self) -> Option<u32> {
+        match self {
+            TrafficKind::Web(Web { request, .. }) | TrafficKind::Video(Video { request, .. }) => {
+                Some(*request)
+            }
+            _ => None,
         }
     }
 }
@@ -472,6 +485,42 @@ pub struct Web {
     pub respond_late: bool,
     /// The TCP connections.
     pub tcp: Tcp,
+}
+
+/// Clients that play a video while they fetch it, segment by segment, each over one connection. Every segment
+/// has one of the bitrates of the ladder, chosen by the buffer of the player ([`crate::traffic::next_rate`]).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Video {
+    /// Bitrates in ascending order.
+    pub ladder: Vec<u64>,
+    /// Playing time of a segment.
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    pub segment: Span,
+    /// The most playing time in the buffer: a segment is requested only if it fits.
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    pub buffer: Span,
+    /// Playing begins, at first and after a stall, with this much in the buffer.
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    pub startup: Span,
+    /// Up to this much in the buffer the lowest bitrate is chosen...
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    pub reservoir: Span,
+    /// ...and from this much more on the highest.
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    pub cushion: Span,
+    /// Payload bytes of a request, which is a single packet.
+    pub request: u32,
+    /// The TCP connections.
+    pub tcp: Tcp,
+}
+
+impl Video {
+    /// Packets of a segment with this bitrate; all of them are full.
+    pub(crate) fn packets(&self, rate: u64) -> u64 {
+        let bytes = (u128::from(rate) * u128::from(self.segment.0)).div_ceil(8_000_000_000);
+        bytes.div_ceil(u128::from(self.tcp.payload)).clamp(1, u128::from(u64::MAX)) as u64
+    }
 }
 
 /// The ECN field of datagrams.

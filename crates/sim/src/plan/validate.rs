@@ -4,7 +4,8 @@
 use crate::{
     error::PlanError,
     plan::{
-        Access, Capacity, Draw, ExtraDelay, Impairment, Loss, Plan, Sink, Tcp, Topology, TrafficKind, Web,
+        Access, Capacity, Draw, ExtraDelay, Impairment, Loss, Plan, Sink, Tcp, Topology, TrafficKind, Video,
+        Web,
     },
 };
 use sojourn_aqm::{Span, Time};
@@ -136,6 +137,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
                 }
             }
             TrafficKind::Web(web) => pages(&key, web)?,
+            TrafficKind::Video(video) => segments(&key, video)?,
             TrafficKind::UdpCbr { rate, size, jitter } => {
                 datagrams(&key, *rate, *size, lasts)?;
                 if !(0.0..1.0).contains(jitter) {
@@ -293,11 +295,55 @@ fn pages(key: &str, web: &Web) -> Result<(), PlanError> {
     if let Some(patience) = web.patience {
         draw(&format!("{key}.patience"), patience, true)?;
     }
-    if web.request == 0 || u64::from(web.request) + u64::from(web.tcp.header) > MAX_PACKET_BYTES {
-        return Err(PlanError::new(format!("{key}.request"), "is zero or too large").allowed("1B to 16 MiB"));
-    }
+    request(key, web.request, &web.tcp)?;
     if web.pages == Some(0) {
         return Err(PlanError::new(format!("{key}.pages"), "is zero").allowed("1 or more"));
+    }
+    Ok(())
+}
+
+fn request(key: &str, bytes: u32, tcp: &Tcp) -> Result<(), PlanError> {
+    if bytes == 0 || u64::from(bytes) + u64::from(tcp.header) > MAX_PACKET_BYTES {
+        return Err(PlanError::new(format!("{key}.request"), "is zero or too large").allowed("1B to 16 MiB"));
+    }
+    Ok(())
+}
+
+/// Check the player of a video and what it fetches.
+fn segments(key: &str, video: &Video) -> Result<(), PlanError> {
+    connection(key, &video.tcp)?;
+    request(key, video.request, &video.tcp)?;
+    if video.tcp.payloads.is_some() {
+        return Err(PlanError::new(
+            format!("{key}.payload"),
+            "is drawn, but segments consist of full packets",
+        )
+        .allowed("a constant size"));
+    }
+    let ascends = video.ladder.is_sorted_by(|a, b| a < b);
+    if !ascends || video.ladder.first().is_none_or(|least| *least == 0) {
+        return Err(PlanError::new(format!("{key}.ladder"), "does not ascend from a bitrate above 0")
+            .allowed("bitrates like 1Mbit/s, each above the one before"));
+    }
+    if video.segment == Span::ZERO || video.segment > MAX_DELAY {
+        return Err(PlanError::new(format!("{key}.segment"), "is zero or too long").allowed("a time like 4s"));
+    }
+    if video.ladder.iter().any(|rate| video.packets(*rate) > MAX_PACKETS) {
+        return Err(PlanError::new(format!("{key}.ladder"), "gives too many packets in a segment")
+            .allowed("at most 2 billion"));
+    }
+    let (segment, buffer) = (video.segment.0, video.buffer.0);
+    let to_start = video.startup.0.div_ceil(segment).saturating_mul(segment);
+    let highest = video.reservoir.0.saturating_add(video.cushion.0);
+    for (name, is_possible, allowed) in [
+        ("buffer", buffer >= segment && video.buffer <= MAX_DELAY, "at least a segment, at most a day"),
+        ("startup", to_start > 0 && to_start <= buffer, "more than 0s, and in whole segments at most buffer"),
+        ("cushion", video.cushion > Span::ZERO, "more than 0s"),
+        ("reservoir", highest <= buffer, "reservoir + cushion at most buffer"),
+    ] {
+        if !is_possible {
+            return Err(PlanError::new(format!("{key}.{name}"), "is out of range").allowed(allowed));
+        }
     }
     Ok(())
 }

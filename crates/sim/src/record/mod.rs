@@ -46,6 +46,8 @@ pub struct Record {
     pub objects: ObjectColumns,
     /// One row per page of web traffic.
     pub pages: PageColumns,
+    /// One row per segment of a video.
+    pub segments: SegmentColumns,
     /// One row per impaired link.
     pub links: LinkColumns,
     /// Samples of the queues.
@@ -238,6 +240,23 @@ pub struct PageColumns {
     pub end_ns: Vec<u64>,
     pub objects: Vec<u64>,
     /// Payload of the requested objects.
+    pub bytes: Vec<u64>,
+}
+
+/// Segments of videos that were requested in the run.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "columns named by what they hold")]
+pub struct SegmentColumns {
+    pub traffic: Vec<u32>,
+    /// Number of the client.
+    pub index: Vec<u32>,
+    pub start_ns: Vec<u64>,
+    /// When its last byte reached the client; `u64::MAX` if the run ended first.
+    pub end_ns: Vec<u64>,
+    /// When its playing began; `u64::MAX` if the run ended first.
+    pub play_ns: Vec<u64>,
+    pub bitrate_bps: Vec<u64>,
+    /// Payload; packets are full.
     pub bytes: Vec<u64>,
 }
 

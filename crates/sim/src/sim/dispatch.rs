@@ -1,13 +1,14 @@
 //! The general engine: the next event, and what it is about.
 
 use super::{
-    State, endpoints,
+    State,
+    clients::Clients,
+    endpoints,
     forwarding::{arrive, forward, send_delayed_acks, send_released, transmit_from, transmit_from_other},
-    web::WebSessions,
 };
 use crate::{
     engine::{Event, EventKind, OF_GROUP, Service},
-    flow::Hosts,
+    flow::{Hosts, Task},
     measure::warmup_snapshots,
     packet::Packet,
     path::Network,
@@ -15,7 +16,7 @@ use crate::{
 use sojourn_aqm::{Span, Time};
 
 /// Handle the next `many` events before the end; how many there were.
-pub(super) fn run(state: &mut State, web: &mut WebSessions, many: u64) -> u64 {
+pub(super) fn run(state: &mut State, clients: &mut Clients, many: u64) -> u64 {
     let measured = state.queues.log.measured;
     for done in 0..many {
         let clock = &mut state.clock;
@@ -28,7 +29,7 @@ pub(super) fn run(state: &mut State, web: &mut WebSessions, many: u64) -> u64 {
             transmit_from(state, event.time(), measured);
         } else {
             let packet = *clock.calendar.pop();
-            on_event(state, web, event, packet);
+            on_event(state, clients, event, packet);
         }
     }
     many
@@ -36,16 +37,16 @@ pub(super) fn run(state: &mut State, web: &mut WebSessions, many: u64) -> u64 {
 
 /// Handle `event`: `packet` is the one that arrives with it, if one does.
 #[inline(always)]
-pub(super) fn on_event(state: &mut State, web: &mut WebSessions, event: Event, packet: Packet) {
+pub(super) fn on_event(state: &mut State, clients: &mut Clients, event: Event, packet: Packet) {
     if event.is_arrival() {
         arrive(state, event.time(), packet);
     } else {
-        handle(state, web, event);
+        handle(state, clients, event);
     }
 }
 
 /// Handle an event without a packet.
-pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
+pub(super) fn handle(state: &mut State, clients: &mut Clients, event: Event) {
     let (now, number) = (event.time(), event.number());
     let State { clock, network, queues, hosts } = state;
     let calendar = &mut clock.calendar;
@@ -89,7 +90,7 @@ pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
             clock.move_horizon(now);
         }
         EventKind::Stop if hosts.is_request(number) => {
-            if web.give_up(hosts, calendar, now, number) {
+            if clients.web.give_up(hosts, calendar, now, number) {
                 endpoints::abandon(hosts, calendar, now, number);
                 endpoints::abandon(hosts, calendar, now, number + 1);
             }
@@ -97,17 +98,20 @@ pub(super) fn handle(state: &mut State, web: &mut WebSessions, event: Event) {
         EventKind::Stop => endpoints::stop(hosts, calendar, now, number),
         EventKind::Source if number & OF_GROUP != 0 => {
             if let Some(flow) = endpoints::on_new_flow(hosts, calendar, now, number & !OF_GROUP) {
-                on_source(state, now, flow);
+                on_source(state, clients, now, flow);
             }
         }
-        EventKind::Source => on_source(state, now, number),
+        EventKind::Source => on_source(state, clients, now, number),
         EventKind::Page => {
-            if let Some(request) = web.on_page(hosts, calendar, now, number) {
+            if let Some(request) = clients.web.on_page(hosts, calendar, now, number) {
                 endpoints::start(hosts, calendar, now, request);
                 send_released(state, now, request);
             }
         }
-        EventKind::Object => web.on_object(hosts, calendar, now, number),
+        EventKind::Object if number & OF_GROUP != 0 => {
+            clients.videos.on_segment(hosts, calendar, now, number & !OF_GROUP);
+        }
+        EventKind::Object => clients.web.on_object(hosts, calendar, now, number),
         EventKind::Paced => {
             if let Some(packet) = endpoints::on_paced(hosts, calendar, now, number) {
                 forward(state, now, packet);
@@ -132,7 +136,22 @@ fn is_ahead(hosts: &Hosts, network: &Network, number: u32) -> bool {
 }
 
 /// A source starts, or sends the next packet.
-fn on_source(state: &mut State, now: Time, number: u32) {
+fn on_source(state: &mut State, clients: &mut Clients, now: Time, number: u32) {
+    let State { clock, hosts, .. } = state;
+    let videos = &mut clients.videos;
+    let written = match hosts.applications.task(number) {
+        Task::SegmentRequest(client) => u32::from(videos.request(hosts, now, client)),
+        Task::Segment(client) => videos.packets(hosts, client),
+        _ => return on_other_source(state, now, number),
+    };
+    if written > 0 {
+        endpoints::write(hosts, &mut clock.calendar, now, number, written);
+        send_released(state, now, number);
+    }
+}
+
+/// The same of a source that follows no requests.
+fn on_other_source(state: &mut State, now: Time, number: u32) {
     match endpoints::on_source(&mut state.hosts, &mut state.clock.calendar, now, number) {
         Some(datagram) => forward(state, now, datagram),
         None => send_released(state, now, number),

@@ -4,7 +4,7 @@
 //! returned, and the segments that a sender releases are left in [`Hosts::released`]; [`super::forwarding`]
 //! takes both from there.
 
-use super::{Clock, web};
+use super::{Clock, clients};
 use crate::{
     engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
     flow::{Arrival, Endpoint, Flow, FlowRoute, Hosts, Task, Udp, Writer},
@@ -103,7 +103,7 @@ fn receive_and_decide(
         *packet = connection.ack(backward, group.class, tcp, at, &mut hosts.reports);
     }
     if hosts.applications.task(number) != Task::Nothing && received.is_new && connection.has_all() {
-        web::delivered(hosts, calendar, at, number);
+        clients::delivered(hosts, calendar, at, number);
     }
     match delayed {
         _ if until.is_some() => Reply::Nothing,
@@ -190,7 +190,7 @@ fn with_sender(
         } else if let Task::Request(_) = application.task {
             application.task = Task::Nothing;
             if group.responds_late {
-                web::respond(calendar, now, number);
+                clients::respond(calendar, now, number);
             }
         }
     }
@@ -249,10 +249,10 @@ pub(super) fn stop(hosts: &mut Hosts, calendar: &mut CalendarQueue<Packet>, now:
     with_sender(hosts, calendar, now, number, |sender, _, _| sender.stop());
 }
 
-/// All flows of a group stop sending new data. Web sessions request no more objects; those requested still
-/// arrive.
+/// All flows of a group stop sending new data. Clients send no more requests; what they have requested still
+/// arrives.
 pub(super) fn stop_group(hosts: &mut Hosts, calendar: &mut CalendarQueue<Packet>, now: Time, group: u32) {
-    if hosts.groups[group as usize].is_web() {
+    if hosts.groups[group as usize].has_sessions() {
         return;
     }
     for flow in 0..hosts.flows.len() {
@@ -304,18 +304,34 @@ pub(super) fn on_source(
         calendar.push(Event::new(next, next - now, EventKind::Source, number));
         return Some(packet);
     }
-    let mut is_first = true;
-    if let Endpoint::Tcp(connection) = &mut flow.endpoint
-        && let Some(application) = hosts.applications.get_mut(number)
+    if let Some(application) = hosts.applications.get_mut(number)
         && let Some(Writer { source, written }) = &mut application.writer
     {
-        is_first = *written == 0;
-        let (syn, bytes) = group.tcp().map_or((false, 0), |tcp| (tcp.options.syn, tcp.payload + tcp.header));
+        let bytes = group.tcp().map_or(0, |tcp| tcp.payload + tcp.header);
         *written += 1;
         let next = source.next(now, *written, bytes);
-        connection.sender.write(1 + u32::from(is_first && syn));
         calendar.push(Event::new(next, next - now, EventKind::Source, number));
+        write(hosts, calendar, now, number, 1);
+    } else {
+        start(hosts, calendar, now, number);
     }
+    None
+}
+
+/// The application of a flow writes `packets`; the first ones open the connection.
+pub(super) fn write(
+    hosts: &mut Hosts,
+    calendar: &mut CalendarQueue<Packet>,
+    now: Time,
+    number: u32,
+    packets: u32,
+) {
+    let Flow { endpoint: Endpoint::Tcp(connection), group, .. } = &mut hosts.flows[number as usize] else {
+        return;
+    };
+    let is_first = connection.sender.end() == 0;
+    let syn = hosts.groups[*group as usize].tcp().is_some_and(|tcp| tcp.options.syn);
+    connection.sender.write(packets + u32::from(is_first && syn));
     if is_first {
         start(hosts, calendar, now, number);
     } else {
@@ -323,7 +339,6 @@ pub(super) fn on_source(
             sender.resume(&tcp.options, now, out);
         });
     }
-    None
 }
 
 /// A flow of a Poisson process arrives: its number, unless the process has stopped.

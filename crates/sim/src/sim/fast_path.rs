@@ -8,9 +8,9 @@
 
 use super::{
     Clock, QueueLog, Queues, State,
+    clients::Clients,
     cycle::{ActiveFlow, dequeue, enqueue, must_wait, transmit_allowed},
     dispatch, forwarding,
-    web::WebSessions,
 };
 use crate::{
     engine::{Event, EventKind, FlowTimer, OLDEST, Service},
@@ -62,7 +62,7 @@ impl FastLoop {
 
     /// Handle about `many` events before the end; how many there were. If the loop handles many more before
     /// it ends, an [`EventKind::Poll`] ends it the next time.
-    pub(super) fn run(&mut self, state: &mut State, web: &mut WebSessions, many: u64) -> u64 {
+    pub(super) fn run(&mut self, state: &mut State, clients: &mut Clients, many: u64) -> u64 {
         let measured = state.queues.log.measured;
         let (mut events, mut is_poll, from) = (0, false, state.clock.peek(measured).time());
         while events < many && !is_poll {
@@ -76,11 +76,11 @@ impl FastLoop {
                 }
                 SlowPathExit::Event(event) => {
                     events += 1;
-                    dispatch::handle(state, web, event);
+                    dispatch::handle(state, clients, event);
                 }
                 SlowPathExit::Arrival(event, packet) => {
                     events += 1;
-                    dispatch::on_event(state, web, event, packet);
+                    dispatch::on_event(state, clients, event, packet);
                 }
                 SlowPathExit::Left(at, packet) => forwarding::leave_queue(state, at, packet),
                 SlowPathExit::Ack(at, packet) => forwarding::react(state, at, &packet),
@@ -293,11 +293,11 @@ mod tests {
                 "kind": {"tcp": {"payload": 960, "header": 40, "ack": 40, "options": options}}}]});
         let plan: Plan = serde_json::from_value(plan).unwrap();
         let run = |many: u64| {
-            let Simulation { mut state, mut web, .. } = Simulation::new(&plan, 1).unwrap();
+            let Simulation { mut state, mut clients, .. } = Simulation::new(&plan, 1).unwrap();
             let mut fast_loop = FastLoop::new(&mut state.queues, &state.hosts.groups);
             let mut done = Vec::new();
             while state.clock.peek(0).time() < state.clock.end && done.len() < 1_000_000 {
-                done.push(fast_loop.run(&mut state, &mut web, many));
+                done.push(fast_loop.run(&mut state, &mut clients, many));
             }
             done
         };

@@ -25,13 +25,14 @@
 //! - [`dispatch`]: the next event, and what it is about
 //! - [`forwarding`]: packets between hosts; this touches all four parts
 //! - [`endpoints`]: what hosts do with packets and timers, without links and queues
-//! - [`web`]: what web sessions request
+//! - [`web`], [`video`]: what clients request
 //! - [`fast_path`]: a loop that calls the same steps in a row for flows that qualify ([`eligibility`]), and
 //!   leaves everything else to `dispatch` and `forwarding`
 //!
 //! [`Simulation::plain`] uses neither the fast path nor lookahead: tests compare its records with those of
 //! both.
 
+mod clients;
 mod clock;
 mod cycle;
 mod dispatch;
@@ -40,6 +41,7 @@ mod fast_path;
 mod forwarding;
 mod queues;
 mod setup;
+mod video;
 mod web;
 
 use crate::{
@@ -52,12 +54,12 @@ use crate::{
     queue::{Observations, States},
     record::{CwndColumns, DropColumns, FastPath, FlowSeriesColumns, PacketColumns, QueueSeries, Record},
 };
+use clients::Clients;
 use clock::Clock;
 use fast_path::FastLoop;
 use queues::{QueueLog, Queues};
 use sojourn_aqm::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use web::WebSessions;
 
 /// Progress and cancellation of a run, shared with other threads.
 #[derive(Debug, Default)]
@@ -81,7 +83,7 @@ const EVENTS_PER_ADAPTATION: u64 = 32_768;
 /// A run that has not started.
 pub struct Simulation {
     state: State,
-    web: WebSessions,
+    clients: Clients,
     fast_path: FastPath,
     /// The longest time after the window in which its transfers may finish.
     drain: Span,
@@ -139,9 +141,9 @@ impl Simulation {
         let Layout { network, ports, .. } = layout;
         let queues = Queues::new(plan, ports, measured);
         let mut state = State { clock: Clock::new(plan), network, queues, hosts: Hosts::new(plan, groups) };
-        let mut web = WebSessions::default();
-        setup::schedule_first_events(plan, &mut state, &mut web);
-        Ok(Simulation { state, web, fast_path, drain: plan.drain.unwrap_or(Span::ZERO) })
+        let mut clients = Clients::default();
+        setup::schedule_first_events(plan, &mut state, &mut clients);
+        Ok(Simulation { state, clients, fast_path, drain: plan.drain.unwrap_or(Span::ZERO) })
     }
 
     /// Run to the end.
@@ -162,7 +164,7 @@ impl Simulation {
     /// Run what is left, with the loop of the events before; the record.
     fn finish(mut self, mut events: EventLoop, control: &Control) -> Result<Record, RunError> {
         let end = self.state.clock.end;
-        let mut over = events.run(&mut self.state, &mut self.web, control, u64::MAX, |_, _| false)?;
+        let mut over = events.run(&mut self.state, &mut self.clients, control, u64::MAX, |_, _| false)?;
         self.state.queues.close_window(end);
         let flows = self.state.queues.end_flows(&self.state.hosts, end);
         if let Some(error) = flows.as_ref().and_then(|flows| flows.error.clone()) {
@@ -173,12 +175,13 @@ impl Simulation {
             self.state.network.each = Vec::new(); // no packet crosses them any more, and the record needs room
         }
         let mut record = self.record(flows.map(|flows| flows.columns));
+        record.segments = self.clients.videos.columns(end);
         if self.drain > Span::ZERO {
             self.state.queues.stop_recording();
             self.state.clock.extend(end + self.drain);
             let (mut transfers, mut pages) = (0, 0);
-            over = events.run(&mut self.state, &mut self.web, control, u64::MAX, |hosts, web| {
-                let (objects, columns) = (&hosts.objects, &web.columns);
+            over = events.run(&mut self.state, &mut self.clients, control, u64::MAX, |hosts, clients| {
+                let (objects, columns) = (&hosts.objects, &clients.web.columns);
                 skip_finished(&mut transfers, &objects.start_ns, &objects.end_ns, end)
                     && skip_finished(&mut pages, &columns.start_ns, &columns.end_ns, end)
             })?;
@@ -189,7 +192,7 @@ impl Simulation {
             port.on_end(over, &mut record.exports);
         }
         (record.events, record.fast_path) = (events.handled, self.fast_path);
-        (record.objects, record.pages) = (self.state.hosts.objects, self.web.columns);
+        (record.objects, record.pages) = (self.state.hosts.objects, self.clients.web.columns);
         if self.drain > Span::ZERO {
             record.keep_transfers_before(end);
         }
@@ -198,7 +201,7 @@ impl Simulation {
 
     /// Check that the run had enough flows and that no packet is missing.
     fn check(&self) -> Result<(), RunError> {
-        if self.web.is_full {
+        if self.clients.web.is_full {
             return Err(RunError::TooManyFlows(validate::MAX_FLOWS));
         }
         let pending = self.state.clock.calendar.pending();
@@ -229,9 +232,9 @@ impl Running {
     /// # Errors
     /// As [`Simulation::run`].
     pub fn advance(&mut self, events: u64, control: &Control) -> Result<bool, RunError> {
-        let Simulation { state, web, .. } = &mut self.simulation;
+        let Simulation { state, clients, .. } = &mut self.simulation;
         let events = self.events.handled.saturating_add(events);
-        Ok(self.events.run(state, web, control, events, |_, _| false)? >= state.clock.end)
+        Ok(self.events.run(state, clients, control, events, |_, _| false)? >= state.clock.end)
     }
 
     /// Simulate what is left.
@@ -321,15 +324,15 @@ impl EventLoop {
     fn run(
         &mut self,
         state: &mut State,
-        web: &mut WebSessions,
+        clients: &mut Clients,
         control: &Control,
         events: u64,
-        mut is_over: impl FnMut(&Hosts, &WebSessions) -> bool,
+        mut is_over: impl FnMut(&Hosts, &Clients) -> bool,
     ) -> Result<Time, RunError> {
         let measured = state.queues.log.measured;
         loop {
             let now = state.clock.peek(measured).time();
-            if now >= state.clock.end || self.handled >= events || is_over(&state.hosts, web) {
+            if now >= state.clock.end || self.handled >= events || is_over(&state.hosts, clients) {
                 return Ok(now.min(state.clock.end));
             }
             control.now_ns.store(now.min(state.clock.window.end).0, Ordering::Relaxed);
@@ -344,8 +347,8 @@ impl EventLoop {
                 self.until_adapted = self.handled + least + 16 * calendar.capacity() as u64;
             }
             self.handled += match &mut self.fast {
-                Some(fast) => fast.run(state, web, EVENTS_PER_BATCH),
-                None => dispatch::run(state, web, EVENTS_PER_BATCH),
+                Some(fast) => fast.run(state, clients, EVENTS_PER_BATCH),
+                None => dispatch::run(state, clients, EVENTS_PER_BATCH),
             };
         }
     }

@@ -1,17 +1,17 @@
 //! From a plan to time zero: the groups of flows, and the first events.
 
-use super::{Clock, State, endpoints, queues::flow_sample, web::WebSessions};
+use super::{Clock, State, clients::Clients, endpoints, queues::flow_sample};
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP, OLDEST},
     error::PlanError,
     flow::{Endpoint, Group, Hosts},
     packet::Packet,
     path::Route,
-    plan::{self, Plan},
+    plan::{self, Plan, Tcp},
 };
 use sojourn_aqm::Time;
 
-/// What the flows of each traffic share, and then those of the requests of each web traffic.
+/// What the flows of each traffic share, and then those of the requests of each traffic that has some.
 pub(super) fn groups(
     plan: &Plan,
     routes: Vec<Vec<Route>>,
@@ -29,10 +29,11 @@ pub(super) fn groups(
         groups.push(group);
     }
     for (i, traffic) in plan.traffic.iter().enumerate() {
-        if let plan::TrafficKind::Web(web) = &traffic.kind {
+        if let (Some(payload), Some(tcp)) = (traffic.kind.request(), traffic.kind.tcp()) {
             groups[i].requests = groups.len() as u32;
             let back = routes.next().unwrap_or_default();
-            groups.push(Group::of_requests(traffic, web, i as u32, back, seed)?);
+            let tcp = Tcp { payload, payloads: None, ..tcp.clone() };
+            groups.push(Group::of_requests(traffic, tcp, i as u32, back, seed)?);
         }
     }
     Ok(groups)
@@ -40,7 +41,7 @@ pub(super) fn groups(
 
 /// Schedule the events from which all others follow: the start of every source, the ends of traffic and of
 /// the run, the warm-up, the first samples and timers.
-pub(super) fn schedule_first_events(plan: &Plan, state: &mut State, web: &mut WebSessions) {
+pub(super) fn schedule_first_events(plan: &Plan, state: &mut State, clients: &mut Clients) {
     let State { clock, network, queues, hosts } = state;
     let Clock { calendar, window, .. } = clock;
     let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
@@ -73,9 +74,9 @@ pub(super) fn schedule_first_events(plan: &Plan, state: &mut State, web: &mut We
             endpoints::schedule_next_arrival(hosts, calendar, number, start);
         } else if let plan::TrafficKind::Web(_) = traffic.kind {
             for (index, start) in starts {
-                web.add_session(hosts, calendar, number, index, start);
+                clients.web.add_session(hosts, calendar, number, index, start);
             }
-        } else {
+        } else if !hosts.groups[number as usize].has_sessions() {
             for (index, start) in starts {
                 add_source(hosts, calendar, number, index, start);
             }
@@ -84,6 +85,14 @@ pub(super) fn schedule_first_events(plan: &Plan, state: &mut State, web: &mut We
         }
         if let Some(stop) = traffic.stop {
             calendar.push_timer(Event::new(stop, OLDEST, EventKind::Stop, OF_GROUP | number));
+        }
+    }
+    // Their flows come after those of all sources.
+    for (number, traffic) in (0..).zip(&plan.traffic) {
+        if let plan::TrafficKind::Video(video) = &traffic.kind {
+            for (index, start) in (0..).zip(hosts.groups[number as usize].starts.clone()) {
+                clients.videos.add_client(hosts, calendar, video, number, index, start);
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     record::PageColumns,
     traffic::Demand,
 };
-use sojourn_aqm::{Random, Span, Stream, Time};
+use sojourn_aqm::{Random, Stream, Time};
 
 /// A web client and its pages.
 struct Session {
@@ -215,8 +215,8 @@ impl WebSessions {
         let id = self.objects.len() as u32;
         let request = hosts.flows.len() as u32;
         self.objects.push(Object { page: number, row: object_row, response: request + 1 });
-        hosts.add_connection(requests, own, size, Task::Request(id), route, row);
-        hosts.add_connection(owner, own, bytes, Task::Response(id), route, row);
+        hosts.add_connection(requests, own, Some(size), Task::Request(id), route, row);
+        hosts.add_connection(owner, own, Some(bytes), Task::Response(id), route, row);
         if let Some(patience) = patience {
             calendar.push_timer(Event::new(now + patience, patience, EventKind::Stop, request));
         }
@@ -281,21 +281,4 @@ impl WebSessions {
             self.schedule_next_page(hosts, calendar, session, last, now);
         }
     }
-}
-
-/// All data of one direction of a web connection has arrived at `at`, which may be ahead of the clock: the
-/// server has the request, or the client has the object.
-pub(super) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: Time, number: u32) {
-    let flow = &hosts.flows[number as usize];
-    match hosts.applications.task(number) {
-        Task::Request(_) if !hosts.groups[flow.group as usize].responds_late => respond(calendar, at, number),
-        // An event, since the client may abort the object before.
-        Task::Response(object) => calendar.push(Event::new(at, Span::ZERO, EventKind::Object, object)),
-        Task::Request(_) | Task::Nothing | Task::Transfer(_) => {}
-    }
-}
-
-/// The server starts its response to `request` at `at`.
-pub(super) fn respond(calendar: &mut CalendarQueue<Packet>, at: Time, request: u32) {
-    calendar.push(Event::new(at, Span::ZERO, EventKind::Source, request + 1));
 }

@@ -1,8 +1,10 @@
 //! The demand of sources. It is drawn from (seed, name of the traffic, purpose, index) only, so two
 //! algorithms under one seed meet the same demand.
 
+mod abr;
 mod edge;
 
+pub(crate) use abr::next_rate;
 pub(crate) use edge::{Edge, EdgeMarker};
 
 use crate::{
@@ -178,7 +180,10 @@ impl Datagrams {
                 let size = tcp.payload + tcp.header;
                 Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
             }
-            TrafficKind::Tcp(_) | TrafficKind::TcpShort { .. } | TrafficKind::Web(_) => None,
+            TrafficKind::Tcp(_)
+            | TrafficKind::TcpShort { .. }
+            | TrafficKind::Web(_)
+            | TrafficKind::Video(_) => None,
         }
     }
 

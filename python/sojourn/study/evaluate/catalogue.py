@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -119,16 +119,6 @@ class Entry:
     shorter: Mapping[str, str]
     topic: str
 
-    @cached_property
-    def missing(self) -> str:
-        """What this version lacks to run it; empty if nothing."""
-        try:
-            for case in self.cases:
-                case.scenario()
-        except InputError as error:
-            return f"{error.where.rpartition(': ')[2]} {error.problem}"
-        return ""
-
     def measured(self, scenario: Scenario) -> tuple[str, ...]:
         """Return the metrics that runs of a case can have: without those of phases if it has none."""
         return tuple(one for one in self.metrics if scenario.phase or not one.startswith("phases."))
@@ -154,7 +144,7 @@ class Catalogue:
         Raises
         ------
         InputError
-            If there is no such scenario, or one that is named cannot run.
+            If there is no such scenario.
 
         Examples
         --------
@@ -169,11 +159,7 @@ class Catalogue:
                 known = [name for one in self.entries for name in (one.id, one.section)]
                 near = _core.nearest(word, known)
                 raise InputError("scenario", f"= {word!r} is not of RFC 7928", ", ".join(known), near)
-        found = tuple(one for one in self.entries if not chosen or any(_names(w, one) for w in chosen))
-        for one in found if chosen else ():
-            if one.missing:
-                raise InputError(f"scenario {one.id}", f"cannot run: {one.missing}", _runnable(self.entries))
-        return found
+        return tuple(one for one in self.entries if not chosen or any(_names(w, one) for w in chosen))
 
 
 @cache
@@ -222,7 +208,3 @@ def _assumptions(data: Mapping[str, Any]) -> tuple[Assumption, ...]:
 def _names(word: str, entry: Entry) -> bool:
     number = entry.id.partition("-")[0].rstrip("ab")
     return word.upper() in (entry.id.upper(), number) or f"{entry.section}.".startswith(f"{word}.")
-
-
-def _runnable(entries: Iterable[Entry]) -> str:
-    return ", ".join(one.id for one in entries if not one.missing)

@@ -31,8 +31,9 @@ PACKET_STORED, FLOW_STORED = 10, 7.5
 #: Rows of a packet in the log: it arrives and leaves; marks are few, and `COPIES` has a margin for them.
 PACKET_ROWS = 2
 SAMPLE, PROBE = 44, 8
-#: Bytes of a flow, and of a transfer, a web object (with its two connections) and a page in addition.
-FLOW, TRANSFER, OBJECT, PAGE = 2200, 600, 1500, 900
+#: Bytes of a flow, and of a transfer, a web object (with its two connections), a page and a segment of a
+#: video in addition.
+FLOW, TRANSFER, OBJECT, PAGE, SEGMENT = 2200, 600, 1500, 900, 300
 #: Bytes of a route, and in addition of the first routes to a host, one for each delay on the other side.
 ROUTE, FIRST_ROUTE = 240, 2000
 #: Bytes of a packet on a link or in a queue.
@@ -172,6 +173,9 @@ def _demand(traffic: dict[str, Any], seconds: float, links: _Links) -> tuple[flo
     if kind == "tcp_short":
         arrivals = _poisson(what["arrivals"] * lasts)
         return FLOW * arrivals, TRANSFER * arrivals
+    if kind == "video":
+        segments = count * (1 + (lasts * 1e9 + what["buffer"]) / what["segment"])
+        return 2 * FLOW * count, SEGMENT * segments
     if kind != "web":
         return FLOW * count, 0
     objects = max(1.0, mean(what["objects"]))
