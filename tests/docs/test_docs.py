@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import sojourn
 from sojourn import _core
 from sojourn.algorithms import costs
 
@@ -91,8 +92,6 @@ def test_the_python_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
 
 def test_the_complete_scenario_of_the_scenarios_page_is_valid():
-    import sojourn
-
     text = blocks(ROOT / "docs/scenarios.md", "toml")[0]
     assert tomllib.loads(text)["name"] == "red40"
     assert sojourn.Scenario.from_toml(text).name == "red40"
@@ -107,6 +106,27 @@ def test_the_readme_commands_exist():
             [Path(sys.executable).parent / "sojourn", command, "--help"], capture_output=True, check=False
         )
         assert done.returncode == 0, command
+
+
+def test_the_table_of_the_readme_is_that_of_the_example():
+    """Seen to fail: another digit in the table; another queue in the scenario."""
+    columns = {
+        "web.page_time_p50_s": (2, 1),
+        "call.mos": (2, 1),
+        "video.startup_delay_s": (2, 1),
+        "video.bitrate_bps": (2, 1e6),
+        "bbr.goodput_bps": (1, 1e6),
+        "cubic.goodput_bps": (1, 1e6),
+    }
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (command,) = re.findall(r"sojourn run examples/today.toml (.*)`", readme)
+    results = sojourn.run(sojourn.load(ROOT / "examples/today.toml"), command.split()[1::2])
+    for aqm in results.aqms:
+        cells = [aqm]
+        for metric, (digits, unit) in columns.items():
+            found = results.estimate(aqm, metric)
+            cells.append(f"{found.mean / unit:.{digits}f} ± {found.ci95 / unit:.{digits}f}")
+        assert f"| {' | '.join(cells)} |\n" in readme
 
 
 def test_the_commands_of_the_statistics_page_run(tmp_path: Path):
