@@ -1,4 +1,8 @@
-"""Adaptive video: metrics worked out by hand, whole runs, and keys that are refused."""
+"""Adaptive video: metrics worked out by hand, whole runs, and keys that are refused.
+
+Mutants seen to fail: a stall or a switch between the segments of two clients; segments in the order of all
+requests; stalls before the window; a startup for each segment; playing outside the window.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +84,15 @@ def test_only_the_window_counts() -> None:
     assert found["video.stall_time_s"] == pytest.approx(2 + 44)
     assert found["video.stall_ratio"] == pytest.approx(46 / 50)
     assert (found["video.bitrate_bps"], found["video.bitrate_switches"]) == (2e6, 1)
+
+
+def test_each_video_has_its_own_viewers() -> None:
+    """The second traffic plays twice the bitrate, and starts later. Mutant: segments of all."""
+    slow = 'ladder = ["1Mbit/s"]\n'
+    fast = '[[traffic]]\nname = "film"\nkind = "video"\nladder = ["2Mbit/s"]\ncount = 2\n'
+    found = outcome(VIDEO + slow + fast).metrics
+    assert (found["video.bitrate_bps"], found["film.bitrate_bps"]) == (1e6, 2e6)
+    assert found["video.startup_delay_s"] < found["film.startup_delay_s"]
 
 
 def test_a_client_that_stops_does_not_stall() -> None:

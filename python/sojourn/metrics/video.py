@@ -47,12 +47,9 @@ class Segments:
         same: NDArray[np.bool_] = self.client[1:] == self.client[:-1]
         return same
 
-    def stalls(self, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return begin and end of each stall; one that is not over ends with the run."""
-        import numpy as np
-
-        begin = (self.play + self.length)[:-1]
-        until = np.minimum(self.play[1:], end)
+    def stalls(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return begin and end of each stall; the end of one that is not over is `NEVER`."""
+        begin, until = (self.play + self.length)[:-1], self.play[1:]
         found = self.follows & self.is_played[:-1] & (begin < until)
         return begin[found], until[found]
 
@@ -99,7 +96,7 @@ def startup_delay(t: Table) -> Value:
 def stalls(t: Table) -> Value:
     """Return how often playing stalls, per client."""
     (begin, end), found = t.span, _segments(t)
-    at, _ = found.stalls(end)
+    at, _ = found.stalls()
     return ratio(int(((begin <= at) & (at < end)).sum()), found.clients)
 
 
@@ -115,7 +112,7 @@ def stalls(t: Table) -> Value:
 def stall_time(t: Table) -> Value:
     """Return how long playing stalls, per client."""
     found = _segments(t)
-    return ratio(_inside(t, *found.stalls(t.span[1])).sum() / 1e9, found.clients)
+    return ratio(_inside(t, *found.stalls()).sum() / 1e9, found.clients)
 
 
 @metric(
@@ -133,7 +130,7 @@ def stall_time(t: Table) -> Value:
 def stall_ratio(t: Table) -> Value:
     """Return the share of stalls in the time after the startup (the rebuffering ratio)."""
     found = _segments(t)
-    stalled = int(_inside(t, *found.stalls(t.span[1])).sum())
+    stalled = int(_inside(t, *found.stalls()).sum())
     return ratio(stalled, stalled + int(_played(t, found).sum()))
 
 
