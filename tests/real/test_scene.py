@@ -92,7 +92,6 @@ def test_random_draws_have_their_means() -> None:
             'variant = "sack"\ntcp = { max_rto = "1s" }',
             "traffic[1].tcp.max_rto cannot be set: the kernel decides it",
         ),
-        ("[queue]", 'impairment = { loss = "1%" }\n[queue]', "dumbbell.impairment is not possible"),
         ('header = "66B"', 'header = "41B"', "header = '41B' is not possible in the real world"),
         ('payload = "500B"', 'payload = "50B"', "payload = '50B' is not possible in the real world"),
         ('size = "500B"', 'size = "uniform 100B 500B"', "traffic[2].size = 'uniform 100B 500B'"),

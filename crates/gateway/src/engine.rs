@@ -15,9 +15,9 @@ use crate::{
     segment::{self, OFFLOAD, Offload},
     setup,
 };
-use sojourn_aqm::{Class, Ecn, Random, Span, Stream, Time};
+use sojourn_aqm::{Class, Ecn, Span, Time};
 use sojourn_sim::{
-    DropColumns, Histogram, PlanError, Record, RunError, Window,
+    DropColumns, Histogram, LinkColumns, PlanError, Record, RunError, Window, Wire,
     testbed::{Options, Outcome, PacketDesc, QueueSet, UnboundedLink},
 };
 
@@ -62,8 +62,7 @@ pub struct Engine {
     routes: Routes,
     flows: Flows,
     classes: [u8; 64],
-    loss: [f64; 2],
-    loss_rng: [Stream; 2],
+    wires: [Option<Wire>; 2],
     overhead: u32,
     events: EventQueue,
     slots: Vec<Slot>,
@@ -94,18 +93,23 @@ impl Engine {
             seed: plan.seed,
         };
         let queues = QueueSet::new(&[plan.forward.clone(), plan.backward.clone()], &options)?;
-        setup::check_loss(plan)?;
-        let loss_rng = |link: &str| Stream::new(plan.seed, &format!("link/{link}/loss"));
+        let wires = setup::wires(plan)?;
+        // Behind an impaired wire, a packet may be delivered without further delay.
+        let min_delay =
+            if wires.iter().any(Option::is_some) && plan.hosts.iter().any(|host| host.rate.is_some()) {
+                Span::ZERO
+            } else {
+                plan.forward.delay.min(plan.backward.delay)
+            };
         let mut engine = Engine {
             queues,
             hosts: plan.hosts.iter().map(Access::new).collect(),
             routes: setup::routes(plan)?,
             flows: Flows::new(setup::rules(plan)?),
             classes: setup::classes(plan)?,
-            loss: plan.loss,
-            loss_rng: [loss_rng("forward"), loss_rng("backward")],
+            wires,
             overhead: plan.overhead,
-            events: EventQueue::new(plan.forward.delay.min(plan.backward.delay)),
+            events: EventQueue::new(min_delay),
             slots: Vec::new(),
             free: Vec::new(),
             warmup: plan.warmup,
@@ -171,10 +175,7 @@ impl Engine {
         parts: [&[u8]; 2],
     ) {
         self.stats.odd += u64::from(header.is_odd);
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() as u32 - 1
-        });
+        let number = self.free_slot();
         let access = &mut self.hosts[from as usize];
         let slot = &mut self.slots[number as usize];
         slot.bytes.clear();
@@ -235,6 +236,7 @@ impl Engine {
                     self.is_counting = true;
                     self.queues.open_window(time);
                     self.flows.open_window();
+                    self.wires.iter_mut().flatten().for_each(Wire::open_window);
                     self.lateness = Histogram::default();
                     self.waiting = Histogram::default();
                     self.stalled = Span::ZERO;
@@ -248,6 +250,7 @@ impl Engine {
                     }
                 }
                 EventKind::Arrival => self.enqueue(number, time),
+                EventKind::Exit => self.leave(number, time),
                 EventKind::Delivery => self.deliver(number, time, write),
                 EventKind::Sample => {
                     let next = self.queues.sample(time);
@@ -294,19 +297,53 @@ impl Engine {
         if transmission.packet.ecn == Ecn::Ce && slot.ecn != Ecn::Ce {
             packet::mark(&mut slot.bytes[OFFLOAD..]);
         }
-        if self.loss[link] > 0.0 && self.loss_rng[link].uniform() < self.loss[link] {
+        let Some(wire) = &mut self.wires[link] else { return self.leave(number, transmission.arrival) };
+        let fate = wire.pass(transmission.arrival, transmission.packet.bytes);
+        let Some(time) = fate.packet else {
             self.stats.lost += 1;
             self.flows.direction(slot.flow).counts.lost += 1;
             self.free.push(number);
             return;
+        };
+        self.exit(number, time);
+        if let Some(time) = fate.copy {
+            let copy = self.copy(number);
+            self.exit(copy, time);
         }
+    }
+
+    /// A packet will leave an impaired wire at `time`, in any order. The link of a host takes them in order.
+    fn exit(&mut self, number: u32, time: Time) {
+        if self.hosts[self.slots[number as usize].to as usize].down.is_some() {
+            self.events.schedule(time, EventKind::Exit, number);
+        } else {
+            self.leave(number, time);
+        }
+    }
+
+    /// A packet reaches the link of the receiving host at `time`, which never decreases if that has a rate.
+    fn leave(&mut self, number: u32, time: Time) {
+        let slot = &self.slots[number as usize];
+        let bytes = (slot.bytes.len() - OFFLOAD) as u32 + self.overhead;
         let access = &mut self.hosts[slot.to as usize];
-        let bytes = transmission.packet.bytes;
-        let sent = access
-            .down
-            .as_mut()
-            .map_or(transmission.arrival, |link| link.transmit(transmission.arrival, bytes));
+        let sent = access.down.as_mut().map_or(time, |link| link.transmit(time, bytes));
         self.events.schedule(sent + access.delay, EventKind::Delivery, number);
+    }
+
+    /// Copy a packet; returns the number of the copy.
+    fn copy(&mut self, number: u32) -> u32 {
+        self.stats.copied += 1;
+        let copy = self.free_slot();
+        self.slots[copy as usize] = self.slots[number as usize].clone();
+        copy
+    }
+
+    /// The number of a slot that is free.
+    fn free_slot(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() as u32 - 1
+        })
     }
 
     fn deliver(&mut self, number: u32, now: Time, write: &mut impl FnMut(u32, &[u8], Time) -> Option<Span>) {
@@ -351,8 +388,10 @@ impl Engine {
         let inside = (self.slots.len() - self.free.len()) as u64;
         let s = self.stats();
         let known = s.delivered + s.dropped + s.lost + s.malformed + s.unroutable + s.undelivered + inside;
-        if s.read != known {
-            return Err(RunError::Conservation(format!("gateway: {} read, {known} accounted for", s.read)));
+        let entered = s.read + s.copied;
+        if entered != known {
+            let problem = format!("gateway: {entered} read or copied, {known} accounted for");
+            return Err(RunError::Conservation(problem));
         }
         let measured = self.measured.unwrap_or_else(|| {
             let carried = |link| self.queues.totals(link).departed_bytes;
@@ -366,6 +405,7 @@ impl Engine {
         let record = Record {
             flows,
             drops: self.drops,
+            links: LinkColumns::of(self.wires.iter().flatten()),
             events: self.events.scheduled(),
             ..self.queues.record(window, usize::from(measured))?
         };

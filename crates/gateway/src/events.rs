@@ -14,6 +14,8 @@ pub(crate) enum EventKind {
     Timer,
     /// A packet reaches the queue of the bottleneck.
     Arrival,
+    /// A packet leaves an impaired wire and reaches the link of the receiving host.
+    Exit,
     /// A packet reaches the receiving host.
     Delivery,
     Sample,

@@ -29,16 +29,13 @@ pub struct Plan {
     pub devices: Vec<Device>,
     /// The hosts behind the devices.
     pub hosts: Vec<Host>,
-    /// The bottleneck from left to right, with its queue.
+    /// The bottleneck from left to right, with its queue and what its wire does to packets.
     pub forward: Link,
-    /// The bottleneck from right to left, with its queue.
+    /// The bottleneck from right to left, with the same.
     pub backward: Link,
     /// The link whose queue is measured: 0 forward, 1 backward; absent: the one that carried more bytes.
     #[serde(default)]
     pub measured: Option<u8>,
-    /// Loss rate behind the bottleneck, forward and backward.
-    #[serde(default)]
-    pub loss: [f64; 2],
     /// Assigns packets to traffic: the first matching rule applies, and the last must match everything.
     pub rules: Vec<Rule>,
     /// Code points of DiffServ and their classes; others have class 0.

@@ -35,8 +35,10 @@ pub struct Stats {
     pub delivered: u64,
     /// Dropped by the queues.
     pub dropped: u64,
-    /// Lost behind the bottleneck, by the loss rate of the plan.
+    /// Lost on the wires of the bottleneck.
     pub lost: u64,
+    /// Copies that these wires made.
+    pub copied: u64,
     /// Not routable: too short, not IP, inconsistent lengths.
     pub malformed: u64,
     /// Without a destination on the other side.

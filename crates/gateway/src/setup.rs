@@ -5,7 +5,7 @@ use crate::{
     plan::Plan,
     routes::{Prefix, Routes},
 };
-use sojourn_sim::PlanError;
+use sojourn_sim::{PlanError, Wire, plan::Link};
 
 /// The routing table of the hosts.
 pub(crate) fn routes(plan: &Plan) -> Result<Routes, PlanError> {
@@ -49,12 +49,14 @@ pub(crate) fn classes(plan: &Plan) -> Result<[u8; 64], PlanError> {
     Ok(classes)
 }
 
-/// Check that loss rates are between 0 and 1.
-pub(crate) fn check_loss(plan: &Plan) -> Result<(), PlanError> {
-    match plan.loss.iter().find(|rate| !(0.0..=1.0).contains(*rate)) {
-        Some(rate) => Err(refusal("loss".into(), format!("= {rate} is out of range"), "0 to 1")),
-        None => Ok(()),
-    }
+/// The wires of the bottleneck, forward and backward, where they impair packets.
+pub(crate) fn wires(plan: &Plan) -> Result<[Option<Wire>; 2], PlanError> {
+    let wire = |name: &str, link: &Link| {
+        let Some(impairment) = &link.impairment else { return Ok(None) };
+        impairment.check(&format!("{name}.impairment"))?;
+        Ok(Some(Wire::new(impairment, &format!("{}-{}", link.from, link.to), plan.seed)))
+    };
+    Ok([wire("forward", &plan.forward)?, wire("backward", &plan.backward)?])
 }
 
 fn prefixes(key: &str, words: &[String]) -> Result<Vec<Prefix>, PlanError> {

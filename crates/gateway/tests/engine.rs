@@ -1,7 +1,7 @@
 //! The gateway in virtual time: its queues are those of the simulator, rates are exact even if the host is
 //! late, and every packet is counted.
 
-use crate::support::{gateway, ipv4, ipv6, plain, tcp, udp};
+use crate::support::{gateway, ipv4, ipv6, plain, plan, tcp, udp};
 use serde_json::json;
 use sojourn_aqm::{Ecn, Span, Time};
 use sojourn_gateway::{Engine, GatewayRecord, Stats, parse};
@@ -402,11 +402,67 @@ fn each_host_has_its_link_and_losses_are_random() {
         run(gateway("droptail", json!({"hosts": hosts})), &[(0, datagram(972))], MS, 100 * MS);
     // 8 ms + 3 ms + 0.8 ms + 5 ms + 4 ms + 7 ms
     assert_eq!(deliveries[0].0, 27_800_000);
-    let lossy = gateway("droptail", json!({"loss": [0.25, 0.0]}));
+    let lossy =
+        gateway("droptail", json!({"impairment": {"loss": {"random": 0.25}}, "warmup": 4_000 * MS / 2}));
     let (result, deliveries) = run(lossy, &flood(4000, MS), MS, 5_000 * MS);
     assert_eq!(result.stats.lost + deliveries.len() as u64, 4000);
     assert!((900..1100).contains(&result.stats.lost), "{}", result.stats.lost);
-    assert_eq!(result.record.flows.dropped_packets, [result.stats.lost]);
+    let links = result.record.links;
+    assert_eq!(
+        (links.name, links.lost_packets[0]),
+        (vec!["left-right".to_owned()], result.record.flows.dropped_packets[0])
+    );
+    // Those that were in the queue or on the link when the window opened are in it, too.
+    assert!((2000..2010).contains(&links.packets[0]), "{}", links.packets[0]);
+}
+
+/// The wire adds 10 ms up to 6 ms, and then nothing: the second packet overtakes the first one, also at the
+/// link of the host, which takes packets in the order of their arrival.
+#[test]
+fn packets_that_overtake_cross_the_link_of_their_host_first() {
+    let steps = json!([[0, 10 * MS], [6 * MS, 0]]);
+    let impairment = json!({"delay": {"steps": steps}, "in_order": false});
+    let packets = [(0, datagram(972)), (0, datagram(972 - 100))];
+    let arrivals = |hosts: Option<serde_json::Value>| {
+        let mut more = json!({"impairment": impairment});
+        hosts.into_iter().for_each(|hosts| more["hosts"] = hosts);
+        let (_, deliveries) = run(gateway("droptail", more.clone()), &packets, MS, 100 * MS);
+        let sizes: Vec<_> = deliveries.iter().map(|(time, bytes)| (*time, bytes.len())).collect();
+        let mut engine = gateway("droptail", more);
+        packets.iter().for_each(|(_, bytes)| engine.on_read(Time::ZERO, bytes));
+        engine.advance(Time(3 * MS), &mut |_, _, _| Some(Span::ZERO));
+        assert!(engine.next_deadline().is_some_and(|time| time.0 <= sizes[0].0), "in time for the delivery");
+        sizes
+    };
+    // 0.8 ms + 5 ms for the first, then 0.72 ms for the second.
+    assert_eq!(arrivals(None), [(6_520_000, 900), (15_800_000, 1000)]);
+    let hosts = json!([
+        {"name": "a", "device": 0, "side": "left", "addresses": ["10.0.0.1"]},
+        {"name": "b", "device": 1, "side": "right", "addresses": ["10.0.1.1"], "rate": 10_000_000},
+    ]);
+    assert_eq!(arrivals(Some(hosts)), [(7_240_000, 900), (16_600_000, 1000)]);
+}
+
+#[test]
+fn a_copy_is_a_packet_of_its_own() {
+    let more = json!({"impairment": {"duplicate": 1.0, "loss": {"random": 0.5}}});
+    let (result, deliveries) = run(gateway("droptail", more), &flood(400, MS), MS, 5_000 * MS);
+    let copied = result.stats.copied;
+    assert!((150..250).contains(&copied), "{copied}");
+    assert_eq!(deliveries.len() as u64, 400 + copied);
+    assert_eq!((result.stats.lost, result.record.links.copied_packets), (0, vec![copied]));
+}
+
+#[test]
+fn impossible_impairments_are_refused() {
+    let mut plan = plan("droptail", json!({}));
+    plan.backward.impairment =
+        serde_json::from_value(json!({"loss": {"random": 1.5}})).expect("an impairment");
+    let error = Engine::new(&plan).err().expect("a refusal");
+    assert_eq!(
+        (error.key.as_str(), error.problem.as_str()),
+        ("backward.impairment.loss", "is not a probability")
+    );
 }
 
 #[test]

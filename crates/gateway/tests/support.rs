@@ -90,6 +90,11 @@ pub(crate) fn plain(packet: &[u8]) -> Vec<u8> {
 /// A gateway between 10.0.0.0/24 (and fd00::1) and 10.0.1.0/24 (and fd00::2), 10 Mbit/s and 5 ms each way;
 /// `more` replaces keys of the plan.
 pub(crate) fn gateway(aqm: &str, more: serde_json::Value) -> Engine {
+    Engine::new(&plan(aqm, more)).expect("a gateway")
+}
+
+/// Its plan.
+pub(crate) fn plan(aqm: &str, more: serde_json::Value) -> Plan {
     let link = |from: &str, to: &str| {
         json!({"from": from, "to": to, "rate": 10_000_000, "delay": 5_000_000,
                "queue": {"limit": "20p", "aqm": aqm, "ecn": true}})
@@ -107,8 +112,8 @@ pub(crate) fn gateway(aqm: &str, more: serde_json::Value) -> Engine {
         "mean_packet": 1500,
     });
     for (key, value) in more.as_object().expect("a table") {
-        plan[key] = value.clone();
+        let place = if key == "impairment" { &mut plan["forward"] } else { &mut plan };
+        place[key] = value.clone();
     }
-    let plan: Plan = serde_json::from_value(plan).expect("a plan");
-    Engine::new(&plan).expect("a gateway")
+    serde_json::from_value(plan).expect("a plan")
 }

@@ -129,6 +129,7 @@ fn stats_dict(py: Python<'_>, stats: Stats) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("delivered", stats.delivered)?;
     dict.set_item("dropped", stats.dropped)?;
     dict.set_item("lost", stats.lost)?;
+    dict.set_item("copied", stats.copied)?;
     dict.set_item("malformed", stats.malformed)?;
     dict.set_item("unroutable", stats.unroutable)?;
     dict.set_item("undelivered", stats.undelivered)?;

@@ -48,7 +48,7 @@ pub mod testbed;
 mod traffic;
 
 pub use error::{PlanError, RunError};
-pub use link::{Fate, Impairer};
+pub use link::{Fate, Wire};
 pub use plan::Plan;
 pub use queue::States;
 pub use record::{

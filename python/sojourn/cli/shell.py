@@ -80,12 +80,52 @@ def shell(
             show_default=False,
         ),
     ] = None,
-    loss: Annotated[
-        float,
+    up_delay: Annotated[
+        str | None,
         typer.Option(
-            "--loss", metavar="SHARE", help="Fraction of packets lost at random in each direction, like 0.01."
+            "--up-delay",
+            metavar="TIME",
+            help="Delay from COMMAND outwards [default: that of --delay].",
+            show_default=False,
         ),
-    ] = 0.0,
+    ] = None,
+    up_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--up-limit",
+            metavar="SIZE",
+            help="Buffer from COMMAND outwards [default: that of --limit].",
+            show_default=False,
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            "--loss",
+            metavar="SHARE",
+            help="Share of packets lost at random in each direction, like 1%.",
+            show_default=False,
+        ),
+    ] = None,
+    impair: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--impair",
+            metavar="KEY=VALUE",
+            help="Jitter, loss, reordering, copies, as in a scenario's impairment: 'jitter=normal 5ms 1ms'; "
+            "repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    up_impair: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--up-impair",
+            metavar="KEY=VALUE",
+            help="The same from COMMAND outwards [default: that of --impair]; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     peer: Annotated[
         str | None,
         typer.Option(
@@ -137,6 +177,9 @@ def shell(
     The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """
     permit_code(False, [aqm, up_aqm or ""])
+    losses = [] if loss is None else [f"loss={loss}"]
+    down = [*(impair or ()), *losses]
+    up = [*up_impair, *losses] if up_impair else down
     request = Request(
         rate=rate,
         up_rate=up_rate or rate,
@@ -145,7 +188,10 @@ def shell(
         up_aqm=up_aqm or aqm,
         limit=limit,
         ecn=ecn,
-        loss=loss,
+        up_delay=up_delay or delay,
+        up_limit=up_limit or limit,
+        impair=down,
+        up_impair=up,
         mtu=mtu,
         seed=seed,
         access=access,
@@ -201,5 +247,13 @@ def of_session(session: Session) -> Output:
         for one in map(METRICS.__getitem__, shown("link"))
     ]
     rows = [(name.replace("-", " to "), *values.values()) for name, values in found.items()]
-    table = Table("queues", "Queues of the link", columns, rows, turned=True)
-    return Output(f"Link of {session.note}", [table], session.to_json())
+    tables = [Table("queues", "Queues of the link", columns, rows, turned=True)]
+    wires = session.record.rows("links")
+    if wires["link"]:
+        named = {"packets": "packets", "lost_packets": "lost", "copied_packets": "arrived twice"}
+        columns = [Column("wire", ""), *(Column(name, text) for name, text in named.items())]
+        impaired = zip(QUEUES, (session.request.up_impair, session.request.impair), strict=True)
+        names = [name.replace("-", " to ") for name, words in impaired if words]
+        rows = list(zip(names, *(wires[key] for key in named), strict=True))
+        tables.append(Table("wires", "Wires of the link", columns, rows, turned=True))
+    return Output(f"Link of {session.note}", tables, session.to_json())

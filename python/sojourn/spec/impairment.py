@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
+from sojourn.errors import InputError
 from sojourn.spec.link_trace import SECOND, rows, trace
 from sojourn.spec.schema import Impairment
 from sojourn.spec.units import draw
+from sojourn.spec.validation_errors import refusal
 
 #: The longest delay of a file, s.
 MOST_DELAY = 3600.0
@@ -37,6 +43,44 @@ def impairment(found: Impairment, where: str, key: str) -> dict[str, Any]:
     if found.duplicate:
         plan["duplicate"] = found.duplicate
     return plan
+
+
+def of_words(words: Sequence[str], option: str) -> dict[str, Any] | None:
+    """Return the plan of impairments ``KEY=VALUE``, with the keys of a scenario's table; None without any.
+
+    Raises
+    ------
+    InputError
+        With the option, all mistakes of its words, and what is allowed.
+
+    Examples
+    --------
+    >>> of_words(["loss=1%", "duplicate=0.1"], "--impair")
+    {'in_order': True, 'loss': {'random': 0.01}, 'duplicate': 0.1}
+    """
+    table: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if not key or not equals or not value:
+            raise InputError(option, f"= {word!r} is not KEY=VALUE", "loss=1%, jitter=normal 5ms 1ms, ...")
+        if key in table:
+            raise InputError(option, f"has {key} twice", "each key once")
+        table[key] = _value(value)
+    if not table:
+        return None
+    try:
+        found = Impairment.model_validate(table)
+    except ValidationError as error:
+        raise refusal(error, Impairment, table, option, {}) from None
+    return impairment(found, option, "impairment")
+
+
+def _value(text: str) -> Any:
+    """Return a TOML value; a text needs no quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _loss(found: Impairment) -> dict[str, Any] | None:

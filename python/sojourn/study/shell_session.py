@@ -294,6 +294,6 @@ def reopen(folder: Path) -> tuple[Session, Results]:
     stored = store.read(name)
     if stored is None:
         raise InputError(str(folder), f"has no record: runs/{name}.parquet is missing or damaged")
-    request = Request(**json.loads(stored.plan)["link"])
+    request = Request.of_stored(json.loads(stored.plan)["link"])
     session = Session(request, stored.record, command, name)
     return session, session._results(store, manifest)

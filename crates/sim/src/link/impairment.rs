@@ -25,7 +25,7 @@ pub struct Fate {
 
 /// The impairments of one direction of a link, and their state.
 #[derive(Clone, Debug)]
-pub struct Impairer {
+pub(super) struct Impairer {
     plan: Impairment,
     /// The Gilbert-Elliott model is in its bad state.
     is_bad: bool,
@@ -43,7 +43,7 @@ pub struct Impairer {
 
 impl Impairer {
     /// The impairments `plan` of the direction called `link`, whose random numbers `seed` gives.
-    pub fn new(plan: &Impairment, link: &str, seed: u64) -> Impairer {
+    pub(super) fn new(plan: &Impairment, link: &str, seed: u64) -> Impairer {
         let stream = |cause: &str| Stream::new(seed, &format!("link/{link}/{cause}"));
         Impairer {
             plan: plan.clone(),
@@ -59,7 +59,7 @@ impl Impairer {
     }
 
     /// A packet reaches the end of the link at `now`, which never decreases.
-    pub fn pass(&mut self, now: Time) -> Fate {
+    pub(super) fn pass(&mut self, now: Time) -> Fate {
         let is_duplicated = self.plan.duplicate > 0.0 && self.duplicates.happens(self.plan.duplicate);
         let is_lost = self.loses();
         let packet = (!is_lost || is_duplicated).then(|| self.arrival(now));

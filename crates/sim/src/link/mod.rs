@@ -12,9 +12,11 @@
 
 mod impairment;
 mod rate_trace;
+mod wire;
 
-pub use impairment::{Fate, Impairer};
+pub use impairment::Fate;
 pub(crate) use rate_trace::RateTrace;
+pub use wire::Wire;
 
 use crate::engine::{MAX_BURST_INDEX, MAX_EVENT_TIME, TieKey};
 use sojourn_aqm::{Span, Time};

@@ -1,7 +1,7 @@
 //! The wires of impaired links: what they do to packets, and what is counted about that.
 
 use crate::{
-    link::{Fate, Impairer},
+    link::{Fate, Wire},
     packet::Packet,
     plan::Impairment,
     record::LinkColumns,
@@ -11,7 +11,7 @@ use sojourn_aqm::Time;
 /// All impaired wires.
 #[derive(Default)]
 pub(crate) struct Wires {
-    each: Vec<Wire>,
+    each: Vec<PlacedWire>,
     /// What happened to the forward packets of each flow, as far as anything did.
     flows: Vec<Impaired>,
 }
@@ -23,25 +23,14 @@ pub(crate) struct Impaired {
     pub(crate) copies: u32,
 }
 
-/// The wire of one direction of a link.
-struct Wire {
+/// A wire with its place in the network.
+struct PlacedWire {
     /// The link in front of it, and the link that it is in routes.
     behind: u32,
     link: u32,
-    name: String,
-    impairer: Impairer,
-    /// Counters of the measurement window.
-    counts: Counts,
+    wire: Wire,
     /// The arrival scheduled last, and how many before it are at the same time.
     last: (Time, u32),
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    packets: u64,
-    lost: u64,
-    lost_bytes: u64,
-    copies: u64,
 }
 
 impl Wires {
@@ -51,9 +40,8 @@ impl Wires {
 
     /// Add the wire of link `behind`, called `name`, as `link`: its number.
     pub(super) fn add(&mut self, behind: u32, link: u32, name: &str, plan: &Impairment, seed: u64) -> u32 {
-        let (name, impairer) = (name.to_owned(), Impairer::new(plan, name, seed));
-        let (counts, last) = (Counts::default(), (Time::ZERO, 0));
-        self.each.push(Wire { behind, link, name, impairer, counts, last });
+        let (wire, last) = (Wire::new(plan, name, seed), (Time::ZERO, 0));
+        self.each.push(PlacedWire { behind, link, wire, last });
         self.each.len() as u32 - 1
     }
 
@@ -62,19 +50,14 @@ impl Wires {
         if self.is_empty() {
             return links;
         }
-        let wire = |link: u32| self.each.iter().find(|wire| wire.behind == link).map(|wire| wire.link);
+        let wire = |link: u32| self.each.iter().find(|place| place.behind == link).map(|place| place.link);
         links.into_iter().flat_map(|link| [Some(link), wire(link)]).flatten().collect()
     }
 
     /// `packet` enters wire `number` at `now`.
     pub(crate) fn pass(&mut self, number: u32, now: Time, packet: &Packet) -> Fate {
-        let Wire { impairer, counts, .. } = &mut self.each[number as usize];
-        let fate = impairer.pass(now);
+        let fate = self.each[number as usize].wire.pass(now, packet.bytes);
         let (lost, copies) = (u32::from(fate.packet.is_none()), u32::from(fate.copy.is_some()));
-        counts.packets += 1;
-        counts.lost += u64::from(lost);
-        counts.lost_bytes += u64::from(lost) * u64::from(packet.bytes);
-        counts.copies += u64::from(copies);
         if packet.is_forward() && lost + copies > 0 {
             let flow = packet.flow as usize;
             if flow >= self.flows.len() {
@@ -89,7 +72,7 @@ impl Wires {
     /// An arrival at the end of wire `number` is scheduled: the link, and how many were scheduled before it
     /// for the same time.
     pub(crate) fn schedule(&mut self, number: u32, arrival: Time) -> (u32, u32) {
-        let Wire { link, last, .. } = &mut self.each[number as usize];
+        let PlacedWire { link, last, .. } = &mut self.each[number as usize];
         *last = (arrival, if last.0 == arrival { last.1 + 1 } else { 0 });
         (*link, last.1)
     }
@@ -101,20 +84,11 @@ impl Wires {
 
     /// The measurement window opens.
     pub(crate) fn open_window(&mut self) {
-        self.each.iter_mut().for_each(|wire| wire.counts = Counts::default());
+        self.each.iter_mut().for_each(|place| place.wire.open_window());
     }
 
     /// The counters of the measurement window.
     pub(crate) fn columns(&self) -> LinkColumns {
-        let mut columns = LinkColumns::default();
-        for (number, Wire { name, counts, .. }) in (0..).zip(&self.each) {
-            columns.name.push(name.clone());
-            columns.link.push(number);
-            columns.packets.push(counts.packets);
-            columns.lost_packets.push(counts.lost);
-            columns.lost_bytes.push(counts.lost_bytes);
-            columns.copied_packets.push(counts.copies);
-        }
-        columns
+        LinkColumns::of(self.each.iter().map(|place| &place.wire))
     }
 }

@@ -6,7 +6,7 @@
 
 pub(crate) mod validate;
 
-use crate::{nanoseconds, tcp::TcpOptions};
+use crate::{PlanError, nanoseconds, tcp::TcpOptions};
 use serde::{Deserialize, Deserializer, de::Error};
 use sojourn_aqm::{Algorithm, Conventions, Span, Time};
 
@@ -225,6 +225,16 @@ pub struct Impairment {
     /// The probability that a packet arrives twice.
     #[serde(default)]
     pub duplicate: f64,
+}
+
+impl Impairment {
+    /// Check all values; `key` is the place of the impairment in its plan.
+    ///
+    /// # Errors
+    /// The first value that is not possible.
+    pub fn check(&self, key: &str) -> Result<(), PlanError> {
+        validate::impairment(key, self)
+    }
 }
 
 /// Which packets a wire loses.

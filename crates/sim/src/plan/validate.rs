@@ -161,15 +161,15 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         Topology::Dumbbell(d) => {
             delay("dumbbell.delay", d.delay)?;
             capacity("dumbbell.capacity", d.capacity.as_ref(), plan.duration)?;
-            impairment("dumbbell.impairment", d.impairment.as_ref())?;
-            impairment("dumbbell.reverse_impairment", d.reverse_impairment.as_ref())?;
+            d.impairment.iter().try_for_each(|one| one.check("dumbbell.impairment"))?;
+            d.reverse_impairment.iter().try_for_each(|one| one.check("dumbbell.reverse_impairment"))?;
             access("dumbbell.access", &d.access)?;
             access("dumbbell.server", &d.server)
         }
         Topology::Graph(links) => links.iter().enumerate().try_for_each(|(i, link)| {
             delay(&format!("link {}.delay", i + 1), link.delay)?;
             capacity(&format!("link {}.capacity", i + 1), link.capacity.as_ref(), plan.duration)?;
-            impairment(&format!("link {}.impairment", i + 1), link.impairment.as_ref())
+            link.impairment.iter().try_for_each(|one| one.check(&format!("link {}.impairment", i + 1)))
         }),
     }
 }
@@ -219,8 +219,7 @@ fn capacity(key: &str, capacity: Option<&Capacity>, duration: Span) -> Result<()
     }
 }
 
-fn impairment(key: &str, impairment: Option<&Impairment>) -> Result<(), PlanError> {
-    let Some(impairment) = impairment else { return Ok(()) };
+pub(super) fn impairment(key: &str, impairment: &Impairment) -> Result<(), PlanError> {
     let losses = match impairment.loss {
         Loss::None => Vec::new(),
         Loss::Random(p) => vec![("loss", p)],

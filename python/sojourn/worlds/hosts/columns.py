@@ -79,6 +79,7 @@ def columns(found: Layout, network: Mapping[str, Any], hosts: Hosts) -> dict[str
         "flows": packed(rows.values(), "flows"),
         "objects": packed(objects, "objects"),
         "pages": packed(pages, "pages"),
+        **({"links": network["links"]} if "links" in network else {}),
         **{name: network[name] for name in HISTOGRAMS if name in network},
         "hosts": {
             **{

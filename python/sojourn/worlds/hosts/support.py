@@ -39,9 +39,6 @@ def check(scenario: Scenario, available: Collection[str], world: str) -> None:
 
     if scenario.dumbbell is None:
         refuse("link", "is not possible", "[dumbbell]")
-    for key in ("impairment", "reverse_impairment"):
-        if getattr(scenario.dumbbell, key) is not None:
-            refuse(f"dumbbell.{key}", "is not possible", "leave it out")
     if scenario.conventions.startswith("ns2"):
         refuse("conventions", f"= {scenario.conventions!r} is not possible", "rfc, linux")
     if scenario.trace.cwnd:

@@ -60,8 +60,10 @@ class InKernel:
         for case in cases:
             found = _layout(case)
             _check_programs(found)
-            if found.dumbbell["capacity"] is not None:
-                raise InputError(f"{case.scenario.where}: dumbbell.capacity", "is not possible in this world")
+            for key in ("capacity", "impairment", "reverse_impairment"):
+                if found.dumbbell.get(key) is not None:
+                    problem = "is not possible in the world 'kernel'"
+                    raise InputError(f"{case.scenario.where}: dumbbell.{key}", problem, "leave it out")
             for line in lines(found):
                 _check_queue(kernel, found, line.words[0])
 

@@ -110,8 +110,8 @@ class Link:
         Whether the algorithm marks ECN-capable packets.
     capacity : mapping, optional
         A varying rate, as in the simulator's plan (``sojourn.spec.link_trace.capacity``).
-    loss : float
-        Random loss probability after the queue.
+    impairment : mapping, optional
+        What the wire does to packets, as in the simulator's plan (``sojourn.spec.impairment.impairment``).
     """
 
     rate: str
@@ -120,7 +120,7 @@ class Link:
     aqm: str = "droptail"
     ecn: bool = False
     capacity: Mapping[str, Any] | None = None
-    loss: float = 0.0
+    impairment: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,6 @@ class Gateway:
             "forward": _link(self.forward, left, right),
             "backward": _link(self.backward, right, left),
             "measured": None if self.measured is None else queues.index(self.measured),
-            "loss": [self.forward.loss, self.backward.loss],
             "rules": [
                 {
                     "name": one.name,
@@ -359,6 +358,7 @@ def _link(link: Link, start: str, end: str) -> dict[str, Any]:
         "rate": _read("rate", link.rate, f"{name}.rate"),
         "delay": _read("span", link.delay, f"{name}.delay"),
         "capacity": link.capacity,
+        "impairment": link.impairment,
         "queue": {"limit": link.limit, "aqm": canonical(link.aqm), "ecn": link.ecn},
     }
 

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from sojourn.errors import InputError
 from sojourn.files.untrusted import MOST_TRACE, read_text
 from sojourn.record import Record
 from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.impairment import of_words
 from sojourn.spec.link_trace import mahimahi_steps
 from sojourn.spec.units import Wrong, limit, number
 from sojourn.worlds.real.caller import caller
@@ -45,8 +46,9 @@ KILL_DELAY = 3.0
 
 @dataclass(frozen=True)
 class Request:
-    """The parameters of a link, as texts with units.
+    """The parameters of a link, as texts with units; those with `up` are of the outbound direction.
 
+    `impair` are impairments, ``KEY=VALUE`` with the keys of a scenario's ``impairment``.
     `access` is the rate of the links between the ends and the queues; empty: unlimited. Without `offload` the
     kernel hands over single packets, no super-packets. Statistics start after `warmup`.
     """
@@ -58,7 +60,10 @@ class Request:
     up_aqm: str
     limit: str
     ecn: bool
-    loss: float
+    up_delay: str
+    up_limit: str
+    impair: Sequence[str]
+    up_impair: Sequence[str]
     mtu: int
     seed: int
     access: str = ""
@@ -71,7 +76,9 @@ class Request:
             raise InputError("--rate", "is missing", "a rate like 20mbit, or the file of a trace")
         words = [
             ("--delay", "span", self.delay),
+            ("--up-delay", "span", self.up_delay),
             ("--limit", "limit", self.limit),
+            ("--up-limit", "limit", self.up_limit),
             ("--warmup", "span", self.warmup),
         ]
         words += [] if not self.access else [("--access", "rate", self.access)]
@@ -83,23 +90,40 @@ class Request:
             except Wrong as error:
                 also = ", or the file of a trace" if option in dict(rates) else ""
                 raise InputError(option, error.problem, error.allowed + also) from None
-        if not 0 <= self.loss <= 1:
-            raise InputError("--loss", f"= {self.loss} is out of range", "0 to 1")
+        of_words(self.impair, "--impair")
+        of_words(self.up_impair, "--up-impair")
         if not 68 <= self.mtu <= 65_535:
             raise InputError("--mtu", f"= {self.mtu} is out of range", "68 to 65535")
         if not 0 <= self.seed < 2**53:
             raise InputError("--seed", f"= {self.seed} is out of range", f"0 to {2**53 - 1}")
         return Request(**{**asdict(self), "aqm": canonical(self.aqm), "up_aqm": canonical(self.up_aqm)})
 
-    def link(self, rate: str, aqm: str) -> Link:
-        """Return one direction of the link."""
+    @classmethod
+    def of_stored(cls, facts: Mapping[str, Any]) -> Request:
+        """Return the request of a stored session; older ones have one delay, limit and loss."""
+        if "loss" not in facts:
+            return cls(**facts)
+        impair = [f"loss={facts['loss']}"] if facts["loss"] else []
+        known = {key: value for key, value in facts.items() if key != "loss"}
+        both = {"up_delay": facts["delay"], "up_limit": facts["limit"], "impair": impair, "up_impair": impair}
+        return cls(**known, **both)
+
+    @property
+    def links(self) -> tuple[Link, Link]:
+        """The two directions of the link, outbound first."""
+        return (
+            self._link(self.up_rate, self.up_delay, self.up_limit, self.up_aqm, self.up_impair),
+            self._link(self.rate, self.delay, self.limit, self.aqm, self.impair),
+        )
+
+    def _link(self, rate: str, delay: str, limit: str, aqm: str, impair: Sequence[str]) -> Link:
         capacity: dict[str, Any] | None = None
         if Path(rate).is_file():
             steps = mahimahi_steps(read_text(rate, MOST_TRACE), rate)
             span = sum(length for length, _ in steps)
             mean = sum(length * bits for length, bits in steps) // span
             capacity, rate = {"steps": {"steps": steps, "repeats": True}}, f"{max(1, mean)}bit/s"
-        return Link(rate, self.delay, self.limit, aqm, self.ecn, capacity, self.loss)
+        return Link(rate, delay, limit, aqm, self.ecn, capacity, of_words(impair, "--impair"))
 
 
 def run(
@@ -131,7 +155,7 @@ def run(
         If the peer fails before it listens; the command is not started then.
     """
     request = request.checked()
-    up, down = request.link(request.up_rate, request.up_aqm), request.link(request.rate, request.aqm)
+    up, down = request.links
     of_peer = peer_words(peer)
     signals = SignalFile((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     place = connect(request.mtu, request.ecn, request.offload)

@@ -16,13 +16,14 @@ from sojourn.errors import RunFailed
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
+from sojourn.spec.plan import FORWARD
 from sojourn.warning_codes import coded
 from sojourn.worlds.base import Case, Completed, Executor, Made, Reduce, measure, sources
 from sojourn.worlds.hosts.columns import Hosts, columns
 from sojourn.worlds.hosts.jobs import layout
 from sojourn.worlds.hosts.testbed import PORT, Layout
 from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
-from sojourn.worlds.real.gateway import FORWARD, Gateway, Host, Link, Match, run_warnings, stall_warning
+from sojourn.worlds.real.gateway import Gateway, Host, Link, Match, run_warnings, stall_warning
 from sojourn.worlds.real.hosts import Network, require
 
 #: Limit of a queue that never fills.
@@ -181,8 +182,23 @@ def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
     back = dumbbell["reverse_queue"] or {"limit": UNLIMITED, "aqm": "droptail", "ecn": False}
     return Gateway(
         hosts,
-        forward=Link(rate, delay, queue["limit"], queue["aqm"], queue["ecn"], dumbbell["capacity"]),
-        backward=Link(reverse_rate, delay, back["limit"], back["aqm"], back["ecn"]),
+        forward=Link(
+            rate,
+            delay,
+            queue["limit"],
+            queue["aqm"],
+            queue["ecn"],
+            dumbbell["capacity"],
+            dumbbell.get("impairment"),
+        ),
+        backward=Link(
+            reverse_rate,
+            delay,
+            back["limit"],
+            back["aqm"],
+            back["ecn"],
+            impairment=dumbbell.get("reverse_impairment"),
+        ),
         traffic=[
             Match(
                 one["name"],
@@ -198,6 +214,7 @@ def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
         interval=None if plan["trace"]["interval"] is None else f"{plan['trace']['interval']}ns",
         seed=found.seed,
         measured=FORWARD,
+        names=("R1", "R2"),  # a wire then takes the random numbers of the simulated one
         overhead=found.overhead,
         mean_packet=found.mean_packet,
         conventions=plan["conventions"],
