@@ -498,7 +498,7 @@ pub struct Web {
 }
 
 /// Clients that play a video while they fetch it, segment by segment, each over one connection. Every segment
-/// has one of the bitrates of the ladder, chosen by the buffer of the player ([`crate::traffic::next_rate`]).
+/// has one of the bitrates of the ladder, chosen by the buffer of the player: `next_rate` of `traffic/abr.rs`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
