@@ -497,8 +497,8 @@ pub struct Web {
     pub tcp: Tcp,
 }
 
-/// Clients that play a video while they fetch it, segment by segment, each over one connection. Every segment
-/// has one of the bitrates of the ladder, chosen by the buffer of the player: `next_rate` of `traffic/abr.rs`.
+/// Clients that play a video while they fetch it, segment by segment, each over one connection.
+/// `next_rate` of `traffic/abr.rs` chooses the bitrate of each segment by the buffer of the player.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
