@@ -63,6 +63,17 @@ def wrong(tmp_path: Path) -> Iterator[str]:
         yield str(path)
 
 
+@pytest.fixture
+def described_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The description of a kernel with some congestion controls and disciplines, which cannot run."""
+    folder = tmp_path / "kernels" / "current"
+    folder.mkdir(parents=True)
+    (folder / "build.json").write_text('{"version": "6.1.0"}')
+    symbols = ["TCP_CONG_CUBIC", "TCP_CONG_BBR", "NET_SCH_CODEL", "NET_SCH_PIE", "NET_SCH_RED"]
+    (folder / "config").write_text("".join(f"CONFIG_{one}=y\n" for one in symbols))
+    monkeypatch.setenv("SOJOURN_KERNELS", str(folder.parent))
+
+
 def verdicts(evaluation: Evaluation) -> dict[str, str]:
     return {one.case.name: one.cell(evaluation.plan.aqm).verdict for one in evaluation.judged}
 
@@ -78,6 +89,7 @@ def test_all_scenarios_of_the_rfc_are_there() -> None:
             assert case.scenario(one.shorter).seconds <= case.scenario().seconds
 
 
+@pytest.mark.usefixtures("described_kernel")
 def test_each_case_that_another_world_cannot_run_has_a_reason() -> None:
     """What was refused when the cases were run is stored; a later version may run more."""
     entries = catalogue().choose(["S4a", "S7-I", "S8", "S12"])
@@ -103,6 +115,7 @@ def test_a_scenario_outside_the_simulator_has_what_hosts_can_record() -> None:
     assert not any(one.startswith("phases.") for one in entry.measured(scenario))
 
 
+@pytest.mark.usefixtures("described_kernel")
 def test_an_evaluation_in_another_world_continues_in_that_world(tmp_path: Path) -> None:
     def interrupt(_title: str) -> None:
         raise KeyboardInterrupt
