@@ -82,6 +82,7 @@ def test_names_that_users_type_are_topics() -> None:
         "tahoe",
         "ledbat",
         "ledbat++",
+        "prague",
         "min_rto",
         "queue.limit",
         "dumbbell",

@@ -36,7 +36,7 @@ SCENARIOS = [
     ("red min_th 5 max_th 15", "bbr", ["small.toml:15:1", "congestion control", 'variant = "bbr"']),
     ("count = 6", 'variant = "CUBIC"', ["traffic.ftp.variant", "did you mean cubic?"]),
     ("count = 6", 'variant = "bbr2"', ["did you mean bbr?"]),
-    ("count = 6", 'variant = "prague"', ["did you mean dctcp?"]),
+    ("count = 6", 'variant = "l4s"', ["did you mean prague?"]),
     ("count = 6", 'cc = "cubic"', ["traffic.ftp.cc", "did you mean variant?"]),
     ("count = 6", "flows = 20", ["small.toml:20:1", "traffic.ftp.flows", "did you mean count?"]),
     ("count = 6", "count = 2000000", ["traffic.ftp.count = 2000000 is too large", "1000000"]),

@@ -328,7 +328,7 @@ def test_a_scenario_made_in_python_has_no_lines() -> None:
         ('"red min_th 5 max_th 15"', '"sfq"', "fq_codel"),
         ("min_th 5 max_th 15", "min 5 max 15", "min_th"),
         ("count = 6", 'variant = "bbr2"', "bbr"),
-        ("count = 6", 'variant = "prague"', "dctcp"),
+        ("count = 6", 'variant = "l4s"', "prague"),
         ("count = 6", "flows = 6", "count"),
         ('kind = "udp-cbr"', 'kind = "udp"', "udp-cbr"),
         ('kind = "udp-cbr"', 'kind = "voip"', "call"),

@@ -35,6 +35,8 @@ def test_each_kind_of_sender_is_in_the_line() -> None:
         one = senders(linux.with_(traffic=[{**_data(scenario), "variant": variant}]))
         assert one is not None
         assert one.startswith(f"{name}, SACK, RACK-TLP, PRR, initial window 2, ")
+    prague = senders(scenario.with_(traffic=[{**_data(scenario), "variant": "prague"}]))
+    assert prague == "Prague, SACK, RACK-TLP, an ACK per packet, minimum RTO 1 s"
     both = [{**_data(scenario), "name": name, "variant": name} for name in ("reno", "dctcp")]
     two = senders(scenario.with_(conventions="linux", traffic=both))
     assert two is not None

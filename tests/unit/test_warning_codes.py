@@ -99,6 +99,27 @@ def test_delays_of_no_host_are_reported(links: str, count: int, words: str | Non
     assert words is None or words in found[0]
 
 
+@pytest.mark.parametrize(
+    ("variant", "aqm", "expected"),
+    [
+        ("prague", "codel", ["ftp (prague) respond"]),
+        ("dctcp", "droptail", ["ftp (dctcp) respond"]),
+        ("prague", "codel ecn", []),
+        ("cubic", "codel", []),
+    ],
+)
+def test_senders_that_need_marks_are_reported_at_a_queue_that_drops(
+    variant: str, aqm: str, expected: list[str]
+) -> None:
+    """Mutants seen to fail: marks are not looked at; any sender is reported."""
+    text = SMALL.replace("count = 6", f'count = 6\nvariant = "{variant}"')
+    record = sojourn.run(Scenario.from_toml(text, "small.toml"), [aqm], seeds=1).records[0]
+    found = [one for one in diagnose(record) if code_of(one) == "W34"]
+    assert len(found) == len(expected)
+    for one, words in zip(found, expected, strict=True):
+        assert words in one
+
+
 def test_delays_of_the_links_of_a_traffic_are_checked(small: Scenario) -> None:
     """Transfers that come and go have one host for each entry."""
     ftp = small.traffic[0].model_dump(by_alias=True, exclude_none=True)

@@ -13,7 +13,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("tail", &["droptail"]),
     ("fq", &["fq_codel"]),
     ("sfq", &["fq_codel"]),
-    ("l4s", &["dualpi2"]),
+    ("l4s", &["dualpi2", "prague"]),
     ("dualq", &["dualpi2"]),
     ("wred", &["rio"]),
     ("tbf", &["token_bucket"]),
@@ -31,7 +31,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("bbr1", &["bbr"]),
     ("bbr2", &["bbr"]),
     ("bbr3", &["bbr"]),
-    ("prague", &["dctcp"]),
+    ("accecn", &["accurate_ecn"]),
     ("tahoe", &["reno"]),
     // Keys of scenarios.
     ("bottleneck", &["dumbbell"]),

@@ -20,6 +20,8 @@ pub(crate) struct Report {
     pub(crate) sack: Sack,
     /// The timestamp of the receiver (TSval of RFC 7323), exact; zero: the connection has no use for it.
     pub(crate) sent: Time,
+    /// Packets with a CE mark that the receiver has received (RFC 9768's r.cep); 0 without `accurate_ecn`.
+    pub(crate) marks: u32,
 }
 
 /// The reports of all acknowledgements in flight. Few acknowledgements have one, so they are kept outside

@@ -133,12 +133,12 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 overhead,
                 (payload, payloads, max_rate, send_jitter),
             )| {
-                // HyStart++ needs RACK, which is a rule of its own under the other presets.
-                let needs_rack = rule == "hystart" && preset != "linux";
+                // These two need RACK, which is a rule of its own under the other presets.
+                let needs_rack = matches!(rule, "hystart" | "accurate_ecn") && preset != "linux";
                 let (rule, word) = if needs_rack { ("loss_detection", "rack") } else { (rule, word) };
-                let paces = variant == "bbr";
-                let has_no_recovery =
-                    variant == "tahoe" && matches!(rule, "loss_detection" | "recovery" | "hystart");
+                let paces = matches!(variant, "bbr" | "prague");
+                let has_no_recovery = variant == "tahoe"
+                    && matches!(rule, "loss_detection" | "recovery" | "hystart" | "accurate_ecn");
                 let has_own_start = paces || variant.starts_with("ledbat");
                 let is_excluded = has_no_recovery || has_own_start && rule == "hystart";
                 let (rule, word) = if is_excluded { ("max_rto", "60s") } else { (rule, word) };
@@ -173,6 +173,7 @@ fn any_rule() -> impl Strategy<Value = (&'static str, &'static str)> {
         ("cubic", "linux"),
         ("hystart", "rfc9406"),
         ("pacing", "on"),
+        ("accurate_ecn", "on"),
     ])
 }
 

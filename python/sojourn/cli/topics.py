@@ -207,6 +207,10 @@ _SENDERS = {
         "LEDBAT++: background transfers that keep the queue at 60 ms and slow down periodically",
         "draft-irtf-iccrg-ledbat-plus-plus",
     ),
+    "prague": (
+        "Prague: as DCTCP for the Internet (L4S): accurate ECN feedback, pacing, equal rates below 25 ms",
+        "draft-briscoe-iccrg-prague-congestion-control",
+    ),
 }
 
 

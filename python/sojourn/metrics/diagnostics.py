@@ -37,6 +37,8 @@ FEW_PACKETS = 3
 FULLER = 2.0
 #: Share of unfinished transfers up to which their percentiles are shown without a warning.
 MOST_UNFINISHED = 0.01
+#: Congestion controls that respond to the share of marked packets.
+SCALABLE = ("dctcp", "prague")
 #: Codes of warnings about the traffic, not about the algorithm.
 OF_DEMAND = ("W06",)
 #: What to run if a queue has not settled.
@@ -69,7 +71,7 @@ def diagnose(record: Record) -> list[str]:
         found.append(
             coded("W03", f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
         )
-    found += _fixed_thresholds(record) + _unused_delays(record)
+    found += _fixed_thresholds(record) + _unused_delays(record) + _unmarked(record)
     if any(map(_comes_and_goes, record.plan["traffic"])):  # a sweep reads few columns of each of its runs
         found += _unfinished(record) + _heavy(record)
     return found
@@ -98,6 +100,28 @@ def _fixed_thresholds(record: Record) -> list[str]:
         "codel, whose defaults suit any rate"
     )
     return [coded("W04", text)]
+
+
+def _unmarked(record: Record) -> list[str]:
+    """Return a warning if senders that need marks met a queue that drops and marks nothing."""
+    queue = record.queues[0]
+    dropped = sum(queue["drops"])
+    if dropped == 0 or sum(queue["marks"]) > 0:
+        return []
+    found: dict[str, list[str]] = {}
+    for traffic in record.plan["traffic"]:
+        (kind,) = traffic["kind"].values()
+        options = kind.get("options") or kind.get("tcp", {}).get("options", {})
+        if options.get("variant") in SCALABLE:
+            found.setdefault(options["variant"], []).append(traffic["name"])
+    return [
+        coded(
+            "W34",
+            f"{', '.join(names)} ({variant}) respond to the share of marked packets, but the queue "
+            f"{queue['name']} marked none of {queue['arrivals']} and dropped {dropped}; set ecn = true",
+        )
+        for variant, names in found.items()
+    ]
 
 
 def _unfinished(record: Record) -> list[str]:

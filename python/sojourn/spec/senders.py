@@ -19,6 +19,7 @@ _NAMES = {
     "westwood": "Westwood+",
     "ledbat": "LEDBAT",
     "ledbat++": "LEDBAT++",
+    "prague": "Prague",
 }
 _HYSTART = {"linux": " with HyStart", "rfc9406": " with HyStart++"}
 
@@ -42,7 +43,7 @@ def _line(options: dict[str, Any]) -> str:
         "SACK" if options["sack"] else "",
         "RACK-TLP" if options["loss_detection"] == "rack" else "",
         "PRR" if options["recovery"] == "prr" else "",
-        "paced" if options["pacing"] and options["variant"] != "bbr" else "",
+        "paced" if options["pacing"] and options["variant"] not in ("bbr", "prague") else "",
         f"initial window {window}" if window else "",
         f"ACKs delayed up to {_time(delay)}" if delay else "an ACK per packet",
         f"minimum RTO {_time(options['min_rto'])}",

@@ -270,4 +270,11 @@ KINDS = _kinds(
         "waited).",
         "Use an idle machine, or fewer packets per second; run sojourn where packet sockets are permitted.",
     ),
+    (
+        "W34",
+        "senders that need marks met a queue that marks nothing",
+        "DCTCP and Prague then halve their windows for losses, as Reno does: the run does not show L4S.",
+        "Neither the queue nor its algorithm has ecn = true, or the algorithm only drops.",
+        "Set ecn = true in [queue], and an algorithm that marks, such as dualpi2.",
+    ),
 )

@@ -122,7 +122,7 @@ impl Connection {
     ) -> (Received, Option<Time>) {
         let Arrival { packet, at } = arrival;
         let o = &tcp.options;
-        let turns = self.receiver.changes_dctcp_ce(o, packet.is_marked());
+        let turns = self.receiver.acknowledges_mark(o, packet.is_marked());
         let was_held = self.receiver.delayed_ack().is_some();
         let received = self.receive_any(tcp, packet, in_window, applications, pool);
         let is_syn = o.syn && packet.number == 0;
@@ -191,14 +191,14 @@ impl Connection {
         let (bytes, sack) = self.ack_bytes_and_sack(tcp);
         let sent = if tcp.options.variant.needs_timestamps() { now } else { Time::ZERO };
         Packet {
-            stamp: reports.put(Report { sack, sent }),
+            stamp: reports.put(Report { sack, sent, marks: self.receiver.marks() }),
             flow,
             step: route.first,
             host: route.host,
             bytes,
             number: self.receiver.next(),
             carries: Carries::Ack,
-            flag: tcp.options.ecn && self.receiver.ece(),
+            flag: tcp.options.ecn && !tcp.options.accurate_ecn && self.receiver.ece(),
             ecn: Ecn::NotEct,
             class,
         }
@@ -248,7 +248,7 @@ impl Group {
 
     /// Set size, ECN field, CWR and class of a packet that may differ from a full one. SYNs and
     /// retransmissions are not ECN-capable (RFC 3168, sections 6.1.1 and 6.1.5), except the retransmissions
-    /// of DCTCP, as in Linux.
+    /// of DCTCP and Prague, as in Linux.
     #[inline(never)]
     fn adapt(&self, packet: &mut Packet, segment: Segment, now: Time, application: Option<&mut Application>) {
         let Some(tcp) = self.tcp() else { return };
@@ -260,7 +260,7 @@ impl Group {
             packet.bytes = tcp.header + application.payload(tcp, segment.sequence);
         }
         packet.flag = segment.cwr;
-        let marks_retransmissions = o.ect_on_retransmissions || o.variant == tcp::Variant::Dctcp;
+        let marks_retransmissions = o.ect_on_retransmissions || o.variant.is_scalable();
         if is_syn || segment.is_retransmission && !marks_retransmissions {
             packet.ecn = Ecn::NotEct;
         }

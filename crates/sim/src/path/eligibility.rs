@@ -39,7 +39,7 @@ pub(super) fn sender(kind: &TrafficKind) -> Result<(), SlowPathReason> {
         TrafficKind::Tcp(tcp) if tcp.max_rate.is_some() => Err(SlowPathReason::RateCap),
         TrafficKind::Tcp(tcp) if tcp.options.overhead > Span::ZERO => Err(SlowPathReason::SendJitter),
         TrafficKind::Tcp(tcp) if tcp.options.pacing => Err(SlowPathReason::Pacing),
-        TrafficKind::Tcp(tcp) if tcp.options.variant.needs_timestamps() => Err(SlowPathReason::Feedback),
+        TrafficKind::Tcp(tcp) if tcp.options.reports_feedback() => Err(SlowPathReason::Feedback),
         TrafficKind::Tcp(_) => Ok(()),
         _ => Err(SlowPathReason::Application),
     }

@@ -68,7 +68,7 @@ impl SlowPathReason {
             SlowPathReason::RateCap => "a rate cap",
             SlowPathReason::SendJitter => "send jitter",
             SlowPathReason::Pacing => "paced packets",
-            SlowPathReason::Feedback => "timestamps",
+            SlowPathReason::Feedback => "timestamps or accurate ECN feedback",
             SlowPathReason::DelayedAcks => "delayed acknowledgements of several hosts",
             SlowPathReason::SharedAccess => "flows that share an access link",
             SlowPathReason::QueueAtSender => "a queue on the sender's own link",

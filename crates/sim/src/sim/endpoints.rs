@@ -147,10 +147,10 @@ pub(super) fn acknowledge(
     packet: &Packet,
 ) {
     let (next, ece) = (packet.number, packet.flag);
-    let Report { sack, sent } = hosts.reports.take(packet.stamp);
+    let Report { sack, sent, marks } = hosts.reports.take(packet.stamp);
     with_sender(hosts, calendar, now, packet.flow, |sender, tcp, (out, pool)| {
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
-        sender.on_ack(&tcp.options, window, Ack { next, ece, sack, sent }, now, out, pool);
+        sender.on_ack(&tcp.options, window, Ack { next, ece, sack, sent, marks }, now, out, pool);
     });
 }
 

@@ -247,7 +247,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool, const DELAYED: bool>(
                 data,
                 AckSize { plain: tcp.ack, bytes: tcp.ack, blocks: 0 },
             );
-            let ack = AckView { next, ece: false, sack: None, sent: Time::ZERO };
+            let ack = AckView { next, ece: false, sack: None, sent: Time::ZERO, marks: 0 };
             (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, at, out, pool)))
         } else {
             let reported = if SACK && tcp.options.sack { receiver.sack_blocks() } else { None };
@@ -256,7 +256,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool, const DELAYED: bool>(
             let at =
                 round_trip.cross_to_sender(&mut links, host, data, AckSize { plain: tcp.ack, bytes, blocks });
             let (next, ece) = (receiver.next(), receiver.ece() && tcp.options.ecn);
-            let ack = AckView { next, ece, sack: reported, sent: Time::ZERO };
+            let ack = AckView { next, ece, sack: reported, sent: Time::ZERO, marks: 0 };
             (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, at, out, pool)))
         };
         let Some(limit) = reaction else {

@@ -59,6 +59,8 @@ choice! {
         Ledbat = "ledbat",
         /// draft-irtf-iccrg-ledbat-plus-plus.
         LedbatPlusPlus = "ledbat++",
+        /// draft-briscoe-iccrg-prague-congestion-control, as in its implementation for Linux.
+        Prague = "prague",
     }
 }
 
@@ -166,7 +168,12 @@ impl Variant {
     pub(super) fn needs_rack(self) -> bool {
         matches!(
             self,
-            Variant::Bbr | Variant::Vegas | Variant::Westwood | Variant::Ledbat | Variant::LedbatPlusPlus
+            Variant::Bbr
+                | Variant::Vegas
+                | Variant::Westwood
+                | Variant::Ledbat
+                | Variant::LedbatPlusPlus
+                | Variant::Prague
         )
     }
 
@@ -184,7 +191,7 @@ impl Variant {
 
     /// Whether it begins in the slow start of RFC 5681.
     pub(super) fn has_slow_start(self) -> bool {
-        !matches!(self, Variant::Bbr | Variant::Ledbat | Variant::LedbatPlusPlus)
+        !matches!(self, Variant::Bbr | Variant::Ledbat | Variant::LedbatPlusPlus | Variant::Prague)
     }
 
     /// Whether it begins with two packets, if nothing else is configured.
@@ -192,22 +199,39 @@ impl Variant {
         matches!(self, Variant::Ledbat | Variant::LedbatPlusPlus)
     }
 
-    /// Whether it sets the window itself, for every ACK. Then packets are sampled for the delivery rate, and
-    /// losses and marks reduce nothing.
+    /// Whether it sets the window itself, for every ACK; then losses and marks reduce nothing.
     #[inline]
     pub(super) fn sets_window(self) -> bool {
+        matches!(self, Variant::Bbr | Variant::Prague)
+    }
+
+    /// Whether packets are sampled for the delivery rate.
+    #[inline]
+    pub(super) fn samples_rate(self) -> bool {
         self == Variant::Bbr
     }
 
     /// Whether it sets a pacing rate.
     pub(super) fn paces(self) -> bool {
-        self == Variant::Bbr
+        matches!(self, Variant::Bbr | Variant::Prague)
+    }
+
+    /// Whether packets wait for pacing in a queue of the host (Linux: the discipline `fq`), not in TCP.
+    #[inline]
+    pub(super) fn is_paced_by_queue(self) -> bool {
+        self == Variant::Prague
+    }
+
+    /// Whether it responds to the share of marked packets, as a scalable congestion control of L4S (RFC 9331,
+    /// section 4.3).
+    pub(crate) fn is_scalable(self) -> bool {
+        matches!(self, Variant::Dctcp | Variant::Prague)
     }
 
     /// The codepoint of ECN-capable packets by default.
     pub(super) fn ect(self) -> Ect {
         match self {
-            Variant::Dctcp => Ect::Ect1,
+            _ if self.is_scalable() => Ect::Ect1,
             _ => Ect::Ect0,
         }
     }
@@ -261,6 +285,8 @@ pub struct TcpOptions {
     pub pacing: bool,
     pub ecn: bool,
     pub ect: Ect,
+    #[serde(default)]
+    pub accurate_ecn: bool,
     pub syn: bool,
     /// In packets; 0: by the packet size (RFC 5681, section 3.1).
     pub initial_window: u32,
@@ -305,6 +331,11 @@ impl TcpOptions {
             Variant::Reno => Repair::OneHole,
             _ => Repair::Partial,
         }
+    }
+
+    /// Whether every ACK reports more than packets that arrived and the echo of a mark.
+    pub(crate) fn reports_feedback(&self) -> bool {
+        self.accurate_ecn || self.variant.needs_timestamps()
     }
 
     /// The granularity of the retransmission clock, at least one nanosecond.

@@ -29,8 +29,8 @@ struct Reassembly {
     recent: Sack,
     /// ACKs that will not be delayed (Linux: quickack mode).
     quick_acks: u32,
-    /// ECE: a mark was received and no CWR since (RFC 3168, section 6.1.3). With DCTCP: the last packet was
-    /// marked (DCTCP.CE; RFC 8257, section 3.2).
+    /// ECE: a mark was received and no CWR since (RFC 3168, section 6.1.3). With DCTCP and with
+    /// `accurate_ecn`: the last packet was marked (DCTCP.CE; RFC 8257, section 3.2).
     ece: bool,
     cold: Option<Box<ColdState>>,
 }
@@ -42,6 +42,8 @@ struct ColdState {
     older: Vec<Block>,
     /// When the delayed ACK must be sent; zero: none is delayed.
     delayed_ack: Time,
+    /// Packets received with a CE mark, with `accurate_ecn` (r.cep of RFC 9768, section 3.2).
+    marks: u32,
 }
 
 const NO_BLOCK: Block = (0, 0);
@@ -92,7 +94,21 @@ impl Receiver {
     /// acknowledged first, and it at once (RFC 8257, section 3.2).
     #[inline]
     pub(crate) fn changes_dctcp_ce(&self, o: &TcpOptions, ce: bool) -> bool {
-        o.variant == Variant::Dctcp && self.ece() != ce
+        o.variant == Variant::Dctcp && !o.accurate_ecn && self.ece() != ce
+    }
+
+    /// Whether a packet with this CE bit is acknowledged at once for it: with DCTCP after any change of the
+    /// bit, with `accurate_ecn` the first marked packet after one without a mark (RFC 9768, section
+    /// 3.2.2.5.1; its limit of two marks per ACK holds because every second packet is acknowledged).
+    #[inline]
+    pub(crate) fn acknowledges_mark(&self, o: &TcpOptions, ce: bool) -> bool {
+        self.changes_dctcp_ce(o, ce) || o.accurate_ecn && ce && !self.ece()
+    }
+
+    /// Packets received with a CE mark; 0 without `accurate_ecn`.
+    #[inline]
+    pub(crate) fn marks(&self) -> u32 {
+        self.reassembly.as_ref().and_then(|reassembly| reassembly.cold.as_ref()).map_or(0, |cold| cold.marks)
     }
 
     /// Whether the ACK of a packet in order may be delayed.
@@ -195,7 +211,12 @@ impl Receiver {
         pool: &mut ReassemblyPool,
     ) -> Received {
         let reassembly = self.reassembly.get_or_insert_with(|| pool.0.pop().unwrap_or_else(Reassembly::new));
-        if o.variant == Variant::Dctcp {
+        if o.accurate_ecn {
+            reassembly.ece = ce;
+            if ce {
+                reassembly.cold().marks += 1;
+            }
+        } else if o.variant == Variant::Dctcp {
             reassembly.ece = ce;
         } else {
             reassembly.ece &= !cwr;
@@ -218,6 +239,7 @@ impl Receiver {
             reassembly.add(sequence)
         };
         if o.delayed_ack == Span::ZERO
+            && !o.accurate_ecn
             && self.reassembly.as_ref().is_some_and(|reassembly| reassembly.is_unused())
         {
             let reassembly = self.reassembly.take();
@@ -259,7 +281,9 @@ impl Reassembly {
     }
 
     fn cold(&mut self) -> &mut ColdState {
-        self.cold.get_or_insert_with(|| Box::new(ColdState { older: Vec::new(), delayed_ack: Time::ZERO }))
+        self.cold.get_or_insert_with(|| {
+            Box::new(ColdState { older: Vec::new(), delayed_ack: Time::ZERO, marks: 0 })
+        })
     }
 
     /// Whether there is no block.
@@ -429,6 +453,24 @@ mod tests {
         }
         assert_eq!(seen, [(false, false), (true, true), (false, true), (true, false), (true, true)]);
         assert!(!Receiver::default().changes_dctcp_ce(&options("rfc", &[]), true));
+    }
+
+    /// RFC 9768, section 3.2.2.5.1. (Mutants: an ACK at once for every mark; a counter that CWR resets.)
+    #[test]
+    fn accurate_ecn_counts_marks_and_acknowledges_the_first_of_a_row_at_once() {
+        let set = [("loss_detection", "rack"), ("accurate_ecn", "on")];
+        for variant in ["cubic", "dctcp"] {
+            let o = options("linux", &[set[0], set[1], ("variant", variant)]);
+            let mut r = Receiver::new(&o);
+            let mut seen = Vec::new();
+            for (sequence, ce) in [false, true, true, false, true].into_iter().enumerate() {
+                let at_once = r.acknowledges_mark(&o, ce);
+                assert!(!r.changes_dctcp_ce(&o, ce), "no second ACK for the packets before");
+                receive(&mut r, &o, sequence as u32, ce, true);
+                seen.push((at_once, r.marks()));
+            }
+            assert_eq!(seen, [(false, 0), (true, 1), (false, 2), (false, 2), (true, 3)]);
+        }
     }
 
     #[test]

@@ -76,14 +76,14 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 32] = [
+pub static OPTIONS: [TcpParam; 33] = [
     option(
         "variant",
         Kind::Choice(Variant::WORDS),
         "newreno",
         None,
         "congestion control and, for the first four, loss recovery; the others use that of sack",
-        "Jacobson 1988; RFC 5681, 6582, 6675, 9438, 8257, 6817; Linux",
+        "Jacobson 1988; RFC 5681, 6582, 6675, 9438, 8257, 6817; Linux; Internet-Drafts",
     )
     .linux("cubic"),
     option(
@@ -148,7 +148,7 @@ pub static OPTIONS: [TcpParam; 32] = [
         "auto",
         None,
         "packets leave at two windows per round trip in slow start and 1.2 afterwards, not in bursts; excludes \
-         overhead; auto: on for bbr, which sets the rate itself, else off",
+         overhead; auto: on for bbr and prague, which set the rate themselves, else off",
         "Linux without the discipline fq: off unless the congestion control paces",
     ),
     option(
@@ -156,7 +156,7 @@ pub static OPTIONS: [TcpParam; 32] = [
         Kind::Flag,
         "off",
         None,
-        "packets are ECN-capable and marks halve the window (on when the queue's ecn is)",
+        "packets are ECN-capable and marks halve the window (on when the queue's ecn is, and for prague)",
         "RFC 3168",
     ),
     option(
@@ -164,8 +164,17 @@ pub static OPTIONS: [TcpParam; 32] = [
         Kind::Choice(&["auto", "ect0", "ect1"]),
         "auto",
         None,
-        "codepoint of ECN-capable packets; auto: ECT(1), the identifier of L4S, for dctcp, else ECT(0)",
+        "codepoint of ECN-capable packets; auto: ECT(1), the identifier of L4S, for dctcp and prague, else ECT(0)",
         "RFC 3168; 9331",
+    ),
+    option(
+        "accurate_ecn",
+        Kind::Choice(&["auto", "on", "off"]),
+        "auto",
+        None,
+        "every ACK reports the number of marked packets, instead of an echo until CWR; needs rack; auto: on for \
+         prague, else off",
+        "RFC 9768",
     ),
     option("syn", Kind::Flag, "on", None, "a SYN of the size of an ACK opens the connection", "RFC 9293"),
     with(
@@ -504,6 +513,18 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         let problem = "needs loss_detection rack, which times every packet";
         return Err(wrong("hystart", problem, "auto or off"));
     }
+    let accurate_ecn = match word("accurate_ecn")? {
+        "off" if variant == Variant::Prague => {
+            let problem = "= off, but this congestion control needs the number of marks";
+            return Err(wrong("accurate_ecn", problem, "auto or on"));
+        }
+        "on" if !has_rack => {
+            return Err(wrong("accurate_ecn", "= on needs loss_detection rack", "auto or off"));
+        }
+        "auto" => variant == Variant::Prague,
+        word => word == "on",
+    };
+    let ecn = flag("ecn")? || variant == Variant::Prague && !is_set("ecn");
     let ect = match word("ect")? {
         "ect0" => Ect::Ect0,
         "ect1" => Ect::Ect1,
@@ -519,7 +540,8 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         byte_counting: flag("byte_counting")?,
         pacing,
         ect,
-        ecn: flag("ecn")?,
+        accurate_ecn,
+        ecn,
         syn: flag("syn")?,
         initial_window: if variant.begins_with_two() && !is_set("initial_window") {
             2
@@ -593,6 +615,28 @@ mod tests {
         assert!(with(&[("variant", "newreno"), ("hystart", "linux")]).is_none());
         assert!(with(&[("loss_detection", "dupack"), ("hystart", "rfc9406")]).is_none());
         assert_eq!(resolve("rfc", &[]).unwrap().hystart, HyStartForm::Off);
+    }
+
+    /// Seen to fail: Prague without ECN when the queue does not mark.
+    #[test]
+    fn prague_has_ecn_and_its_accurate_feedback() {
+        let with = |set: &[(&str, &str)]| {
+            let set: Vec<_> =
+                set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
+            resolve("rfc", &set)
+        };
+        let prague = ("variant", "prague");
+        let options = with(&[prague]).unwrap();
+        let TcpOptions { ecn, accurate_ecn, ect, pacing, loss_detection, .. } = options;
+        assert_eq!((ecn, accurate_ecn, ect, pacing), (true, true, Ect::Ect1, true));
+        assert_eq!(loss_detection, LossDetection::Rack);
+        assert!(!with(&[prague, ("ecn", "off")]).unwrap().ecn);
+        for set in [("accurate_ecn", "off"), ("pacing", "off"), ("loss_detection", "dupack")] {
+            assert_eq!(with(&[prague, set]).unwrap_err().key, format!("tcp.{}", set.0));
+        }
+        assert_eq!(with(&[("accurate_ecn", "on")]).unwrap_err().key, "tcp.accurate_ecn");
+        assert!(with(&[("accurate_ecn", "on"), ("loss_detection", "rack")]).unwrap().accurate_ecn);
+        assert!(!with(&[]).unwrap().accurate_ecn);
     }
 
     /// Seen to fail: Linux's default of RACK for Tahoe.

@@ -576,7 +576,8 @@ impl CongestionControl for Bbr {
         let (cwnd, is_limited) = self.update_min_rtt(event);
         self.update_gains();
         self.set_pacing_rate(self.pacing_gain, cwnd, event.srtt_us);
-        Decision { cwnd: f64::from(self.next_cwnd(cwnd, event)), is_limited }
+        let cwnd = f64::from(self.next_cwnd(cwnd, event));
+        Decision { cwnd, ssthresh: event.ssthresh, is_limited }
     }
 
     fn pacing_interval(&self) -> Option<Span> {
@@ -677,6 +678,7 @@ mod tests {
                 cwnd: self.cwnd,
                 srtt_us: 40_000,
                 next_send: self.now,
+                ..ModelEvent::default()
             });
             self.cwnd = decision.cwnd as u32;
         }

@@ -93,7 +93,7 @@ impl Driver {
                 let ack = AckEvent {
                     packets,
                     has_sack,
-                    ece,
+                    marked: if ece { packets } else { 0 },
                     una,
                     nxt: nxt.max(una),
                     now,
@@ -130,10 +130,13 @@ impl Driver {
                     in_flight,
                     phase: self.phase,
                     cwnd: cwnd as u32,
+                    ssthresh,
+                    is_limited: losses % 2 == 0,
                     srtt_us: 40_000,
                     next_send: now,
                 };
-                self.cwnd = self.control.on_model(&event).cwnd;
+                let decision = self.control.on_model(&event);
+                (self.cwnd, self.ssthresh) = (decision.cwnd, decision.ssthresh);
             }
             Call::Grow { packets, is_limited } if !self.sets_window && packets > 0 => {
                 let growth =

@@ -33,9 +33,7 @@ impl CongestionControl for Dctcp {
     /// Section 3.3: Alpha is updated once per window of data.
     fn on_ack(&mut self, ack: &AckEvent) -> bool {
         self.acked += f64::from(ack.packets);
-        if ack.ece {
-            self.marked += f64::from(ack.packets);
-        }
+        self.marked += f64::from(ack.marked);
         if ack.una > self.window_end && self.acked > 0.0 {
             self.alpha = (1.0 - G) * self.alpha + G * self.marked / self.acked;
             (self.acked, self.marked) = (0.0, 0.0);
@@ -66,7 +64,7 @@ mod tests {
     use super::*;
 
     fn ack(packets: u32, ece: bool, una: u32, nxt: u32) -> AckEvent {
-        AckEvent { packets, ece, una, nxt, ..AckEvent::default() }
+        AckEvent { packets, marked: if ece { packets } else { 0 }, una, nxt, ..AckEvent::default() }
     }
 
     /// By hand: alpha 1, then windows of ten packets with 0, 5 and 10 marked.

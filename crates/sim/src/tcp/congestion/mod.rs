@@ -15,6 +15,7 @@ mod delays;
 mod hystart;
 mod ledbat;
 mod ledbat_plus_plus;
+mod prague;
 mod reno;
 mod vegas;
 mod westwood;
@@ -32,6 +33,7 @@ use dctcp::Dctcp;
 use hystart::HyStartPlusPlus;
 use ledbat::Ledbat;
 use ledbat_plus_plus::LedbatPlusPlus;
+use prague::Prague;
 use reno::{ByteCounting, Reno};
 use sojourn_aqm::{Span, Stream, Time};
 use vegas::Vegas;
@@ -92,8 +94,9 @@ pub(crate) struct OpenEvent {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ModelEvent {
     pub(crate) now: Time,
+    /// This and the delivered ones are 0 unless [`Variant::samples_rate`]. Packets delivered and lost in all,
+    /// and when the last one was delivered.
     pub(crate) rate: RateSample,
-    /// Packets delivered and lost in all, and when the last one was delivered.
     pub(crate) delivered: u32,
     pub(crate) lost: u32,
     pub(crate) delivered_at: Time,
@@ -102,6 +105,9 @@ pub(crate) struct ModelEvent {
     pub(crate) in_flight: u32,
     pub(crate) phase: Phase,
     pub(crate) cwnd: u32,
+    pub(crate) ssthresh: f64,
+    /// The window limits the sender.
+    pub(crate) is_limited: bool,
     pub(crate) srtt_us: u64,
     /// When pacing allows the next packet.
     pub(crate) next_send: Time,
@@ -111,6 +117,7 @@ pub(crate) struct ModelEvent {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decision {
     pub(crate) cwnd: f64,
+    pub(crate) ssthresh: f64,
     /// The packets in flight are few on purpose: their rate samples do not show the rate of the path.
     pub(crate) is_limited: bool,
 }
@@ -142,8 +149,9 @@ pub(crate) struct AckEvent {
     pub(crate) packets: u32,
     /// It has SACK blocks.
     pub(crate) has_sack: bool,
-    /// It echoes a mark.
-    pub(crate) ece: bool,
+    /// Packets that it reports as marked: their number with `accurate_ecn`, otherwise all that it delivers or
+    /// none.
+    pub(crate) marked: u32,
     /// The first unacknowledged packet after it.
     pub(crate) una: u32,
     /// The next packet to send.
@@ -206,7 +214,7 @@ trait CongestionControl {
 
     /// The window after an ACK, if the algorithm sets it itself ([`Variant::sets_window`]).
     fn on_model(&mut self, event: &ModelEvent) -> Decision {
-        Decision { cwnd: f64::from(event.cwnd), is_limited: false }
+        Decision { cwnd: f64::from(event.cwnd), ssthresh: event.ssthresh, is_limited: false }
     }
 
     /// The window when an application that had no more data sends again, if
@@ -237,6 +245,7 @@ enum Algorithm {
     Westwood(Box<Westwood>),
     Ledbat(Box<Ledbat>),
     LedbatPlusPlus(Box<LedbatPlusPlus>),
+    Prague(Box<Prague>),
 }
 
 /// Call a hook of the algorithm in use.
@@ -253,6 +262,7 @@ macro_rules! dispatch {
             Algorithm::Westwood($algorithm) => $call,
             Algorithm::Ledbat($algorithm) => $call,
             Algorithm::LedbatPlusPlus($algorithm) => $call,
+            Algorithm::Prague($algorithm) => $call,
         }
     };
 }
@@ -271,6 +281,7 @@ impl Algorithm {
             Variant::Westwood => Algorithm::Westwood(Box::new(Westwood::new(o, payload))),
             Variant::Ledbat => Algorithm::Ledbat(Box::default()),
             Variant::LedbatPlusPlus => Algorithm::LedbatPlusPlus(Box::default()),
+            Variant::Prague => Algorithm::Prague(Box::new(Prague::new(o, payload))),
             Variant::Cubic => match o.cubic {
                 CubicForm::Rfc9438 => Algorithm::Cubic(Cubic::default()),
                 CubicForm::Linux => Algorithm::CubicLinux(CubicLinux::new(o)),

@@ -25,7 +25,7 @@ impl Sender {
         pool: &mut ColdStatePool,
     ) {
         let sack = (ack.sack[0].1 > 0).then_some(&ack.sack);
-        let view = AckView { next: ack.next, ece: ack.ece, sack, sent: ack.sent };
+        let view = AckView { next: ack.next, ece: ack.ece, sack, sent: ack.sent, marks: ack.marks };
         if let Some(limit) = self.react(o, initial_window, view, now, out, pool) {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
@@ -60,7 +60,7 @@ impl Sender {
             return Some(limit);
         }
         let sack = ack.sack.copied().unwrap_or_default();
-        let ack = Ack { next: ack.next, ece: ack.ece, sack, sent: ack.sent };
+        let ack = Ack { next: ack.next, ece: ack.ece, sack, sent: ack.sent, marks: ack.marks };
         self.ack_general(o, initial_window(), ack, now, out, pool);
         None
     }
@@ -272,7 +272,7 @@ impl Sender {
         let event = AckEvent {
             packets,
             has_sack,
-            ece: ack.ece,
+            marked: ack.marked(packets),
             una: ack.next,
             nxt,
             now,

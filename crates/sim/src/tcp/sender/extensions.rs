@@ -24,6 +24,8 @@ pub(super) struct Extensions {
     pub(super) pacer: Option<Pacer>,
     /// For a congestion control that sets the window itself.
     pub(super) sampler: Option<RateSampler>,
+    /// Marks that ACKs have reported, with `accurate_ecn` (s.cep of RFC 9768).
+    pub(super) marks: u32,
     jitter: SendJitter,
 }
 
@@ -50,7 +52,8 @@ impl Extensions {
             || o.overhead > Span::ZERO
             || o.pacing;
         is_needed.then(|| Extensions {
-            sampler: o.variant.sets_window().then(RateSampler::default),
+            sampler: o.variant.samples_rate().then(RateSampler::default),
+            marks: 0,
             control,
             rack_tlp: uses_rack.then(RackTlp::default),
             prr: Prr::default(),

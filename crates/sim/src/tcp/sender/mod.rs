@@ -48,10 +48,24 @@ pub(crate) struct Segment {
 pub(crate) struct Ack {
     /// The cumulative acknowledgement: the first packet not received.
     pub(crate) next: u32,
+    /// It echoes a mark; with `accurate_ecn`, it reports more marks than the ACKs before.
     pub(crate) ece: bool,
     pub(crate) sack: Sack,
     /// As in [`crate::packet::Report`].
     pub(crate) sent: Time,
+    /// As in [`crate::packet::Report`]; once the sender has read it, only the marks that are new.
+    pub(crate) marks: u32,
+}
+
+impl Ack {
+    /// Packets that it reports as marked, of `packets` delivered: by `accurate_ecn` the number of marks,
+    /// otherwise all or none.
+    fn marked(&self, packets: u32) -> u32 {
+        match self.marks {
+            0 if self.ece => packets,
+            marks => marks,
+        }
+    }
 }
 
 /// An acknowledgement whose blocks are borrowed from the receiver.
@@ -61,6 +75,7 @@ pub(crate) struct AckView<'a> {
     pub(crate) ece: bool,
     pub(crate) sack: Option<&'a Sack>,
     pub(crate) sent: Time,
+    pub(crate) marks: u32,
 }
 
 /// Counters of one sender.

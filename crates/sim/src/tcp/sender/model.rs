@@ -2,10 +2,10 @@
 
 use super::{Extensions, Sender};
 use crate::tcp::{
-    congestion::{Decision, ModelEvent, OpenEvent, RestartEvent, TimeoutEvent},
+    congestion::{ModelEvent, OpenEvent, RestartEvent, TimeoutEvent},
     options::TcpOptions,
     rack::Delivery,
-    rate::{Delivered, RateSampler},
+    rate::Delivered,
 };
 use sojourn_aqm::Time;
 
@@ -34,28 +34,27 @@ impl Sender {
     /// Sample the delivery rate of an ACK, and set the window as the congestion control decides. `opens`: it
     /// is the ACK of a SYN, which sets the initial window.
     pub(super) fn apply_model(&mut self, o: &TcpOptions, acked: &AckedFlight, opens: bool, now: Time) {
-        let (una, cwnd, srtt_us) = (self.una, self.cwnd as u32, self.srtt_us(o));
-        let Extensions { control, sampler, pacer, rack_tlp, .. } = self.extensions();
-        let (Some(sampler), Some(rack_tlp)) = (sampler, rack_tlp) else { return };
         let AckedFlight { delivery, prior_in_flight, prior_lost } = *acked;
+        let (una, cwnd, ssthresh, srtt_us) = (self.una, self.cwnd as u32, self.ssthresh, self.srtt_us(o));
+        let is_limited = self.is_cwnd_limited(o, prior_in_flight);
+        let Extensions { control, sampler, pacer, rack_tlp, .. } = self.extensions();
+        let Some(rack_tlp) = rack_tlp else { return };
         let (lost, in_flight) = (rack_tlp.rack.lost(), rack_tlp.rack.pipe());
-        let rate = sampler.on_ack(
-            una,
-            &Delivered {
-                newest: (delivery.packets > 0).then_some(delivery.newest),
-                packets: delivery.packets,
-                losses: lost - prior_lost,
-                rtt: delivery.latest.map(|sent| now - sent),
-            },
-            now,
-        );
+        let acked = Delivered {
+            newest: (delivery.packets > 0).then_some(delivery.newest),
+            packets: delivery.packets,
+            losses: lost - prior_lost,
+            rtt: delivery.latest.map(|sent| now - sent),
+        };
+        let rate = sampler.as_mut().map(|sampler| sampler.on_ack(una, &acked, now)).unwrap_or_default();
         if opens {
             return self.open_control(o, now);
         }
-        let &mut RateSampler { delivered, delivered_at, .. } = sampler;
+        let (delivered, delivered_at) =
+            sampler.as_ref().map_or((0, Time::ZERO), |sampler| (sampler.delivered, sampler.delivered_at));
         let next_send = pacer.as_ref().map_or(now, |pacer| pacer.next());
         let phase = rack_tlp.ca_state;
-        let Decision { cwnd, is_limited } = control.on_model(&ModelEvent {
+        let decision = control.on_model(&ModelEvent {
             now,
             rate,
             delivered,
@@ -65,13 +64,17 @@ impl Sender {
             in_flight,
             phase,
             cwnd,
+            ssthresh,
+            is_limited,
             srtt_us,
             next_send,
         });
-        if is_limited {
+        if decision.is_limited
+            && let Some(sampler) = sampler
+        {
             sampler.limit_by_app(in_flight);
         }
-        self.cwnd = cwnd;
+        (self.cwnd, self.ssthresh) = (decision.cwnd, decision.ssthresh);
     }
 
     /// Packet `sequence` is sent, before its pacing; `is_idle`: no other is outstanding.

@@ -88,7 +88,7 @@ impl Sender {
             && rack_tlp.rack.is_clean()
             && !self.recovery_state.flags.contains(Flags::CWR);
         let is_news = 0 < una && una < next && next <= nxt && next < end;
-        if !is_open || !is_news || o.overhead > Span::ZERO || o.pacing {
+        if !is_open || !is_news || o.overhead > Span::ZERO || o.pacing || o.accurate_ecn {
             return None;
         }
         let delivery = rack_tlp.rack.on_clean_ack(next, now);
@@ -122,10 +122,16 @@ impl Sender {
         &mut self,
         o: &TcpOptions,
         initial_window: u32,
-        ack: Ack,
+        mut ack: Ack,
         now: Time,
         out: &mut Vec<Segment>,
     ) {
+        if o.accurate_ecn {
+            let seen = &mut self.extensions().marks;
+            let marks = ack.marks.max(*seen); // an ACK that was overtaken reports fewer
+            ack.marks = marks - std::mem::replace(seen, marks);
+            ack.ece = o.ecn && ack.marks > 0;
+        }
         let advances = ack.next > self.una;
         let was_syn = advances && o.syn && self.una == 0;
         let prior_in_flight = self.rack_tlp().rack.pipe();
@@ -337,7 +343,7 @@ impl Sender {
 
     /// Linux: tcp_is_cwnd_limited; in slow start half of the window may be unused.
     #[inline]
-    fn is_cwnd_limited(&self, o: &TcpOptions, in_flight: u32) -> bool {
+    pub(super) fn is_cwnd_limited(&self, o: &TcpOptions, in_flight: u32) -> bool {
         if o.pacing
             && let Some(pacer) = self.try_extensions().and_then(|extensions| extensions.pacer.as_ref())
         {
@@ -362,14 +368,17 @@ impl Sender {
             }
         }
         if o.pacing {
-            self.note_window_use(window, out.len() > before);
+            self.note_window_use(o, window, out.len() > before);
         }
     }
 
     #[inline(never)]
-    fn note_window_use(&mut self, window: u32, has_sent: bool) {
+    fn note_window_use(&mut self, o: &TcpOptions, window: u32, has_sent: bool) {
         let (una, snd_max) = (self.una, self.snd_max());
-        let is_limited = self.rack_tlp().rack.pipe() >= window;
+        let unused = window.saturating_sub(self.rack_tlp().rack.pipe());
+        let may_send = self.end.min(una.saturating_add(o.receiver_window)).saturating_sub(self.nxt);
+        // What waits for pacing in the host's queue counts as in flight.
+        let is_limited = unused == 0 || o.variant.is_paced_by_queue() && may_send >= unused;
         if let Some(pacer) = &mut self.extensions().pacer
             && (has_sent || is_limited)
         {

@@ -131,7 +131,8 @@ impl Sender {
             if cwr {
                 self.recovery_state.flags.remove(Flags::CWR);
             }
-            if o.variant.sets_window() {
+            cwr &= !o.accurate_ecn; // RFC 9768 has no CWR
+            if o.variant.samples_rate() {
                 self.sample_send(o, sequence, una == snd_max, now);
             }
             if let Some(extensions) = self.try_extensions_mut() {

@@ -171,3 +171,27 @@ impl Path {
         turns
     }
 }
+
+/// RFC 9768: the receiver counts marks, so none is lost with an ACK, and no CWR is sent. (Mutants: the sender
+/// takes the counter for the new marks; it forgets the largest one when an older ACK arrives; CWR is sent.)
+#[test]
+fn accurate_ecn_counts_marks_in_spite_of_lost_and_late_acks() {
+    let set = [("loss_detection", "rack"), ("accurate_ecn", "on")];
+    let mut path = Path::new(ecn("linux", &set), 20, u32::MAX, &[]);
+    path.mark.extend([(3, 0), (4, 0), (5, 0), (30, 0)]);
+    path.start();
+    let first: Vec<Ack> = path.acks.drain(..).collect();
+    assert_eq!(first[..7].iter().map(|ack| ack.marks).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 3, 3]);
+    assert!(first.iter().all(|ack| !ack.ece));
+    let mut sent = path.deliver(first[4]).sent; // the ACKs before it are lost
+    assert_eq!((path.sender.extensions().marks, path.sender.tally().cuts), (2, 1));
+    sent.extend(path.deliver(first[3]).sent); // late
+    assert_eq!(path.sender.extensions().marks, 2);
+    sent.extend(path.deliver(first[19]).sent);
+    assert_eq!((path.sender.extensions().marks, path.sender.tally().cuts), (3, 1), "the same window of data");
+    while path.sender.una <= 31 {
+        sent.extend(path.next().expect("no packet is lost").sent);
+    }
+    assert_eq!((path.sender.extensions().marks, path.sender.tally().cuts), (4, 2));
+    assert!(sent.iter().all(|segment| !segment.cwr));
+}

@@ -178,9 +178,10 @@ impl Path {
             let sack = blocks.copied().unwrap_or_default();
             self.acks.push_back(Ack {
                 next: self.receiver.next(),
-                ece: self.receiver.ece(),
+                ece: self.receiver.ece() && !self.o.accurate_ecn,
                 sack,
                 sent: self.now,
+                marks: self.receiver.marks(),
             });
         }
         Turn { ack, duplicate, sent }
