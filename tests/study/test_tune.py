@@ -226,6 +226,10 @@ NEWER_THAN_TC = {"dualpi2"}
         ("pie delay rate target 1500us", "pie limit 100 target 1500us tupdate 15ms alpha 2 beta 20 noecn "
                                          "dq_rate_estimator"),
         ("codel limit 50p", "codel limit 50 target 5ms interval 100ms noecn"),
+        ("codel ce_threshold 1ms ecn", "codel limit 100 target 5ms interval 100ms ce_threshold 1ms ecn"),
+        ("fq_codel ce_threshold 1ms ce_select ect1",
+         "fq_codel limit 100 flows 1024 quantum 1514 memory_limit 32000000 drop_batch 64 target 5ms "
+         "interval 100ms ce_threshold 1ms ce_threshold_selector 0x1/0x3 ecn"),
         ("fq_codel", "fq_codel limit 100 flows 1024 quantum 1514 memory_limit 32000000 drop_batch 64 "
                      "target 5ms interval 100ms ecn"),
         ("fq_pie", "fq_pie limit 100 flows 1024 quantum 1514 memory_limit 32000000 target 15ms tupdate 15ms "

@@ -12,7 +12,9 @@
 //! state, in which the next drop follows interval / sqrt(count) later, until a head is not ok to drop. If the
 //! dropping state starts again within 16 intervals, it starts at the rate that the last one reached. After a
 //! drop, `drop_next` moves only if the next head is still ok to drop. With ECN a mark replaces a drop, and
-//! the marked packet is sent. The cause is `early`.
+//! the marked packet is sent. The cause is `early`. A packet that is sent after more than `ce_threshold` is
+//! marked besides, if it is ECN-capable: senders that respond to the share of marks, such as DCTCP and
+//! Prague, keep the delay there. Cause `forced`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -22,15 +24,15 @@
 //! | clock | 64-bit nanoseconds | Linux: units of 1024 ns in 32 bits | no wrap-around |
 //! | backlog up to which no packet is dropped | 1500 bytes | RFC's listing: 512; Linux: the device's MTU with its header, 1514 on Ethernet; ns-3: 1500 | the largest packet on Ethernet; on another link set `max_packet` |
 //! | end of the first interval | ok to drop at first_above_time or later | Linux: strictly later | RFC 8289 |
-//! | marks by a fixed threshold | none | Linux, ns-3: `ce_threshold`, off by default | not in RFC 8289 |
+//! | marks by `ce_threshold` | with `ecn` | Linux: also without; not in RFC 8289 | one switch for all algorithms |
 //! | ECN | the queue's `ecn` | Linux: off in codel, on in fq_codel | one switch for all algorithms |
 //!
 //! # References
 //! K. Nichols, V. Jacobson: Controlling Queue Delay, ACM Queue 10(5), 2012. RFC 8289. Linux `codel_impl.h`.
 
 use crate::{
-    Algorithm, Aqm, Cause, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range, Span,
-    SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, Ecn, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,
+    Span, SpecError, Time, Verdict, common,
     config::{Fields, choice, config, meaning},
     units::Bytes,
 };
@@ -81,6 +83,12 @@ config! {
         restart: Restart = Param::fixed("difference").source("RFC 8289, 5.5");
         /// How interval / sqrt(count) is computed: exactly, or as Linux does
         sqrt: Sqrt = Param::fixed("exact").source("RFC 8289, 5.6").linux("newton");
+        /// Delay above which each ECN-capable packet is marked, for scalable senders
+        ce_threshold: Option<Span> = Param::derived("no limit: only the dropping state marks")
+            .unit("s")
+            .range(Range::NOT_NEGATIVE)
+            .source("Linux codel_impl.h")
+            .tc("ce_threshold");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;
     }
@@ -159,6 +167,10 @@ pub struct CoDel {
     /// A packet dropped because of the limit raises `count`.
     overflow_counts: bool,
     ecn: bool,
+    /// A packet that waited longer is marked; the largest span: none is.
+    ce_threshold: Span,
+    /// Of the ECN-capable packets, only those with ECT(1).
+    only_ect1: bool,
     /// Linux's inverse square root (`sqrt newton`).
     newton: Option<Newton>,
     /// When the delay will have been above target for an interval; `None` while it is below.
@@ -186,6 +198,8 @@ impl CoDel {
             less_two: config.restart == Restart::LessTwo,
             overflow_counts: false,
             ecn: config.ecn,
+            ce_threshold: config.ce_threshold.filter(|_| config.ecn).unwrap_or(Span(u64::MAX)),
+            only_ect1: false,
             newton: (config.sqrt == Sqrt::Newton).then_some(Newton(u16::MAX)),
             first_above_time: None,
             drop_next: Time::ZERO,
@@ -198,6 +212,19 @@ impl CoDel {
     /// Whether a packet dropped because of the limit raises `count`, as in Linux's `fq_codel`.
     pub(crate) fn count_overflow(&mut self, yes: bool) {
         self.overflow_counts = yes;
+    }
+
+    /// Whether `ce_threshold` concerns ECT(1) only, the identifier of L4S (RFC 9331, section 4.1).
+    pub(crate) fn select_ect1(&mut self, yes: bool) {
+        self.only_ect1 = yes;
+    }
+
+    /// What Linux does with a packet that is sent, beyond the RFC.
+    #[cold]
+    #[inline(never)]
+    fn mark_by_threshold(&self, packet: &PacketView, verdict: Verdict) -> Verdict {
+        let is_selected = if self.only_ect1 { packet.ecn == Ecn::Ect1 } else { packet.ecn != Ecn::NotEct };
+        if is_selected && verdict == Verdict::Pass { Verdict::Mark(Cause::Forced) } else { verdict }
     }
 
     /// The RFC's `dodequeue`: whether the delay has been above target for an interval.
@@ -307,7 +334,11 @@ impl Aqm for CoDel {
         } else {
             self.state == State::NotDropping
         };
-        if stays { Verdict::Pass } else { self.deque(now, *packet, ok_to_drop) }
+        let verdict = if stays { Verdict::Pass } else { self.deque(now, *packet, ok_to_drop) };
+        if now.since(packet.arrived) > self.ce_threshold {
+            return self.mark_by_threshold(packet, verdict);
+        }
+        verdict
     }
 
     fn on_drop(&mut self, _: Time, _: &PacketView, cause: Cause, _: &QueueView) {

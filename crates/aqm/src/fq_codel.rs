@@ -10,6 +10,8 @@
 //! queue of the new list moves to the end of the old list (so that it is not new again at once); an empty
 //! queue of the old list becomes inactive. Above the limit or `memory`, packets are dropped at the head of
 //! the queue with the most bytes until half of its bytes or `drop_batch` packets are gone; cause `overflow`.
+//! With `ce_threshold 1ms ce_select ect1`, as L4S asks of a queue for flows (RFC 9331), packets with ECT(1)
+//! that waited longer than 1 ms are marked, cause `forced`, and classic packets are left to CoDel.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -64,6 +66,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Which ECN-capable packets `ce_threshold` marks.
+    pub enum CeSelect {
+        /// All.
+        Any = "any",
+        /// Those with ECT(1), the identifier of L4S.
+        Ect1 = "ect1",
+    }
+}
+
 config! {
     /// The parameters of the flow queues that `fq_codel` and `fq_pie` share.
     pub struct Queues {
@@ -111,6 +123,8 @@ config! {
             .range(Range { min: 1.0, max: 1e6, above: false, below: false })
             .source("RFC 8290, 5.2.6")
             .tc("drop_batch");
+        /// Which ECN-capable packets ce_threshold marks: any, or those with ECT(1)
+        ce_select: CeSelect = Param::fixed("any").source("Linux; RFC 9331, 5.1").tc("ce_threshold_selector");
         /// CoDel's test for at most max_packet bytes sees the backlog of its own queue, or of all
         backlog: Backlog = Param::fixed("own").source("RFC 8289, 5.2").linux("all");
         /// Whether a packet dropped above the limit raises the count of its queue's CoDel
@@ -152,6 +166,8 @@ pub static DISCIPLINE: Discipline = Discipline {
             of_codel("max_packet"),
             of_codel("restart"),
             of_codel("sqrt"),
+            of_codel("ce_threshold"),
+            schema::entry(Config::PARAMS, "ce_select"),
             of_queues("ecn"),
         ],
         probes: PROBES,
@@ -196,9 +212,10 @@ impl FlowQueues {
     /// A value outside its range.
     pub fn codel(config: Config, link: &Context) -> Result<FlowQueues, SpecError> {
         config.check()?;
-        let Config { queues, codel, drop_batch, backlog, overflow_drop } = config;
+        let Config { queues, codel, drop_batch, ce_select, backlog, overflow_drop } = config;
         let mut codel = CoDel::new(codel::Config { ecn: queues.ecn, ..codel })?;
         codel.count_overflow(overflow_drop == Overflow::Count);
+        codel.select_ect1(ce_select == CeSelect::Ect1);
         let mut built = FlowQueues::new(&codel, &queues, link, Some(drop_batch));
         built.bank.show_whole_backlog(backlog == Backlog::All);
         Ok(built)

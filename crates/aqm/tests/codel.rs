@@ -311,3 +311,30 @@ fn codel_equals_the_pseudocode_of_the_rfc() {
     assert_eq!(dequeues, 1_000_000);
     assert!(tally.iter().all(|n| *n > 1000), "every case is common: {tally:?}");
 }
+
+/// By hand, with a threshold of 1 ms: a packet that waited exactly 1 ms is not marked, one that waited longer
+/// is if it is ECN-capable and ECN is on; the dropping state drops what is not. (Mutants: at least instead of
+/// more; any packet; without ECN, too.)
+#[test]
+fn codel_marks_packets_above_its_threshold() {
+    let marked = Verdict::Mark(Cause::Forced);
+    let cases = [
+        (1.0, Ecn::Ect0, Verdict::Pass),
+        (1.001, Ecn::Ect0, marked),
+        (1.001, Ecn::Ect1, marked),
+        (1.001, Ecn::NotEct, Verdict::Pass),
+        (8.0, Ecn::Ect0, marked),
+    ];
+    let mut bench = Bench::new("codel ce_threshold 1ms ecn on", context());
+    for (sojourn, ecn, expected) in cases {
+        let verdict = depart(&mut bench, 1000.0, sojourn, packet(1000).with_ecn(ecn));
+        assert_eq!(verdict, expected, "{sojourn} ms, {ecn:?}");
+    }
+    assert_eq!(depart(&mut bench, 1100.0, 8.0, ect(1000)), Verdict::Mark(Cause::Early));
+    assert_eq!(depart(&mut bench, 1200.0, 8.0, packet(1000)), Verdict::Drop(Cause::Early));
+    let mut bench = Bench::new("codel ce_threshold 1ms ecn off", context());
+    for (sojourn, ecn, _) in cases {
+        let verdict = depart(&mut bench, 1000.0, sojourn, packet(1000).with_ecn(ecn));
+        assert_eq!(verdict, Verdict::Pass, "{sojourn} ms, {ecn:?}");
+    }
+}

@@ -167,3 +167,17 @@ fn the_hash_of_flows_is_drawn() {
         assert_eq!(orders(&format!("{name} flows 4 quantum 256B perturbation 7")).len(), 1);
     }
 }
+
+/// With `ce_select ect1`, the threshold concerns packets of L4S only. (Mutants: the selection is ignored; any
+/// packet is marked.)
+#[test]
+fn fq_codel_marks_what_waited_longer_than_its_threshold() {
+    let marked = |token| vec![(token, Outcome::Marked(Cause::Forced))];
+    for (select, classic) in [("any", marked(0)), ("ect1", vec![])] {
+        let spec = format!("fq_codel perturbation 0 ce_threshold 1ms ce_select {select} ecn on");
+        let mut fq = build(&spec, context());
+        enqueue(&mut *fq, 0.0, &[(A, 0, 1000, Ecn::Ect0), (B, 0, 1000, Ecn::Ect1), (THIRD, 0, 1000, N)]);
+        let departures = [(); 3].map(|()| dequeue(&mut *fq, 0.002, &[]));
+        assert_eq!(departures, [(Some(0), classic), (Some(1), marked(1)), (Some(2), vec![])], "{select}");
+    }
+}

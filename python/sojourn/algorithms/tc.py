@@ -112,7 +112,7 @@ def settable(name: str) -> set[str] | None:
     Examples
     --------
     >>> sorted(settable("codel"))
-    ['ecn', 'interval', 'target']
+    ['ce_threshold', 'ecn', 'interval', 'target']
     """
     writer = _WRITERS.get(name)
     if writer is None:
@@ -293,7 +293,11 @@ def _estimator(s: _Setting) -> list[str]:
 
 def _codel(s: _Setting) -> Line:
     words = ["limit", s.limit_packets(), "target", s.time("target"), "interval", s.time("interval")]
-    return Line(["codel", *words, "ecn" if s.ecn else "noecn"])
+    return Line(["codel", *words, *_ce_threshold(s), "ecn" if s.ecn else "noecn"])
+
+
+def _ce_threshold(s: _Setting) -> list[str]:
+    return [] if s.word("ce_threshold") is None else ["ce_threshold", s.time("ce_threshold")]
 
 
 def _fair(s: _Setting) -> list[str]:
@@ -306,7 +310,10 @@ def _fair(s: _Setting) -> list[str]:
 def _fq_codel(s: _Setting) -> Line:
     words = ["target", s.time("target"), "interval", s.time("interval")]
     batch = ["drop_batch", s.word("drop_batch") or ""]
-    return Line(["fq_codel", *_fair(s), *batch, *words, "ecn" if s.ecn else "noecn"])
+    marking = _ce_threshold(s)
+    if s.word("ce_select") == "ect1" and marking:  # ECT(1) is 01 of the two bits of the ECN field
+        marking += ["ce_threshold_selector", "0x1/0x3"]
+    return Line(["fq_codel", *_fair(s), *batch, *words, *marking, "ecn" if s.ecn else "noecn"])
 
 
 def _fq_pie(s: _Setting) -> Line:

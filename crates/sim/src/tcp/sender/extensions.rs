@@ -64,6 +64,14 @@ impl Extensions {
     }
 }
 
+impl Extensions {
+    /// Marks that no ACK before has reported, of `reported` in all. An ACK that was overtaken reports fewer.
+    pub(super) fn new_marks(&mut self, reported: u32) -> u32 {
+        let marks = reported.max(self.marks);
+        marks - std::mem::replace(&mut self.marks, marks)
+    }
+}
+
 impl Sender {
     /// When to call [`Sender::end_wait`], returned once.
     #[inline]

@@ -127,9 +127,7 @@ impl Sender {
         out: &mut Vec<Segment>,
     ) {
         if o.accurate_ecn {
-            let seen = &mut self.extensions().marks;
-            let marks = ack.marks.max(*seen); // an ACK that was overtaken reports fewer
-            ack.marks = marks - std::mem::replace(seen, marks);
+            ack.marks = self.extensions().new_marks(ack.marks);
             ack.ece = o.ecn && ack.marks > 0;
         }
         let advances = ack.next > self.una;

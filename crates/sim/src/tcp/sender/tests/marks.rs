@@ -173,7 +173,7 @@ impl Path {
 }
 
 /// RFC 9768: the receiver counts marks, so none is lost with an ACK, and no CWR is sent. (Mutants: the sender
-/// takes the counter for the new marks; it forgets the largest one when an older ACK arrives; CWR is sent.)
+/// takes the counter for the new marks; an older ACK lowers it; CWR is sent.)
 #[test]
 fn accurate_ecn_counts_marks_in_spite_of_lost_and_late_acks() {
     let set = [("loss_detection", "rack"), ("accurate_ecn", "on")];
@@ -194,4 +194,6 @@ fn accurate_ecn_counts_marks_in_spite_of_lost_and_late_acks() {
     }
     assert_eq!((path.sender.extensions().marks, path.sender.tally().cuts), (4, 2));
     assert!(sent.iter().all(|segment| !segment.cwr));
+    let new = [4, 6, 5, 6, 7].map(|reported| path.sender.extensions().new_marks(reported));
+    assert_eq!(new, [0, 2, 0, 0, 1]);
 }
