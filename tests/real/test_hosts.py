@@ -351,4 +351,5 @@ def children(parent: int) -> list[int]:
 
 def _status(pid: int, name: str) -> str:
     lines = read_process(Path(f"/proc/{pid}/status")).splitlines()
-    return next(line.partition(":")[2].strip() for line in lines if line.startswith(name))
+    found = (line.partition(":")[2].strip() for line in lines if line.startswith(name))
+    return next(found, "")
