@@ -335,6 +335,13 @@ def packets(
     `slice` is called after each slice of the run; an exception of it ends the run.
     """
 
+def deliveries(plan_json: str, flows: list[tuple[int, int, list[bytes]]]) -> dict[str, dict[str, bytes]]:
+    """Return what receivers of real datagrams observed as the tables of a record.
+
+    A flow is (traffic, row, columns): numbers, sent, received, sent and returned echoes. Columns are
+    little-endian, numbers of 32 bits, times of 64 bits in nanoseconds since the start.
+    """
+
 @final
 class Batch:
     """Runs in native threads: jobs may be added until the batch is dropped."""

@@ -160,6 +160,19 @@ def test_a_single_packet_takes_the_time_of_its_links() -> None:
 
 
 @pytest.mark.usefixtures("kernel")
+def test_receivers_of_datagrams_measure_the_same_time() -> None:
+    """84 B: 67.2 us on each access link, 336 us on the bottleneck, 15 ms of propagation; back the same."""
+    alone = scenario().with_(traffic=[{"name": "ping", "kind": "probe", "start": "10ms"}])
+    found = made(alone, "droptail").data["deliveries"]
+    rows = {name: memoryview(found[name]).cast("Q")[0] for name in found if name != "flow"}
+    assert rows["delay_min_ns"] == pytest.approx(15.4704e6, abs=4e3)
+    assert rows["echoes"] > 10
+    assert rows["round_trip_ns"] / rows["echoes"] == pytest.approx(30.9408e6, abs=8e3)
+    assert rows["jitter_ns"] / rows["jitter_pairs"] < 4e3
+    assert rows["lost_packets"] == rows["reordered_packets"] == 0
+
+
+@pytest.mark.usefixtures("kernel")
 def test_the_kernel_has_the_wanted_disciplines_and_controls() -> None:
     kernel = machine.require()
     wanted = "pfifo bfifo red sfb choke codel fq_codel pie fq_pie fq cake prio drr htb tbf netem"

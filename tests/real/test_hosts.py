@@ -157,6 +157,56 @@ def test_the_kernel_counts_what_the_gateway_counts() -> None:
         assert behind <= allowed or run.standstill > 1_000_000_000
 
 
+DATAGRAMS = """
+[queue]
+limit = "20p"
+aqm = "droptail"
+[[traffic]]
+name = "call"
+kind = "call"
+[[traffic]]
+name = "game"
+kind = "game"
+deadline = "1ms"
+[[traffic]]
+name = "ping"
+kind = "probe"
+[[traffic]]
+name = "flood"
+kind = "udp-cbr"
+rate = "12Mbit/s"
+size = "500B"
+"""
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_receivers_of_datagrams_measure_delays_losses_and_round_trips() -> None:
+    """Every bound holds on a stalled machine too. Mutants seen to fail: sinks do not return datagrams; the
+    arrivals of another flow; datagrams that arrive when they are sent."""
+    scenario = sojourn.Scenario.from_toml(HEAD + DATAGRAMS)
+    results = sojourn.run(scenario, seeds=1, world="real")
+    (record,), aqm = results.records, results.aqms[0]
+    flows = record.flows.to_dicts()
+    columns = record.rows("deliveries")
+    assert [flows[row]["traffic"] for row in columns["flow"]] == ["call", "game", "ping", "flood"]
+    for i, row in enumerate(columns["flow"]):
+        name, drops = flows[row]["traffic"], flows[row]["queue_drops"] + flows[row]["dropped_packets"]
+        assert columns["jitter_pairs"][i] > 0, name
+        assert columns["lost_packets"][i] <= drops, name
+        # 2 ms on the bottleneck, 1 or 3 ms on the access link
+        assert 3_000_000 <= columns["delay_min_ns"][i] < 2_500_000_000, name
+    _, game, ping, flood = range(4)
+    assert columns["lost_packets"][flood] > 0
+    assert columns["late_packets"][game] == columns["playout_packets"][game] > 0
+    assert columns["echoes"][ping] > 0
+    values = {
+        name: results.values(aqm, name)[0] for name in ("call.mos", "ping.mean_rtt_s", "call.p50_owd_s")
+    }
+    assert 1 <= values["call.mos"] <= 4.5
+    assert values["call.p50_owd_s"] >= 0.003
+    assert 0.006 <= values["ping.mean_rtt_s"] < 2.5
+
+
 @pytest.mark.usefixtures("namespaces")
 def test_objects_are_sequential_and_no_faster_than_the_cap() -> None:
     found = laid(WEB)

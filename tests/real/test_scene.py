@@ -23,7 +23,10 @@ def test_each_flow_has_a_host_and_each_namespace_a_job() -> None:
     assert len(left) == 7  # six of ftp, one of cbr
     assert [host.address for host in found.hosts if host.side == "right"] == ["10.65.0.1"]
     assert set(found.jobs) == {("left", i) for i in range(7)} | {("right", 0)}
-    assert found.jobs["right", 0]["sinks"] == [["tcp", 2000, "reno"], ["udp", 2001, None]]
+    assert found.jobs["right", 0]["sinks"] == [
+        ["tcp", 2000, "reno", False],
+        ["udp", 2001, None, False],
+    ]
 
 
 def test_every_flow_has_its_own_five_tuple() -> None:

@@ -50,6 +50,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::view, module)?)?;
     module.add_function(wrap_pyfunction!(batch::fnv, module)?)?;
     module.add_function(wrap_pyfunction!(batch::packets, module)?)?;
+    module.add_function(wrap_pyfunction!(record::deliveries, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::register, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::describe, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::classes_in, module)?)?;

@@ -1,10 +1,15 @@
 //! Converts a record into a dict: scalars as numbers, columns as little-endian bytes.
 
 use pyo3::{
+    exceptions::PyValueError,
     prelude::*,
     types::{PyBytes, PyDict, PyList},
 };
-use sojourn_sim::{Export, QueueRecord, QueueSeries, Record};
+use sojourn_aqm::Time;
+use sojourn_sim::{
+    DatagramColumns, DelayColumns, DeliveryColumns, Export, LossColumns, Plan, QueueRecord, QueueSeries,
+    ReceivedDatagrams, Record, datagram_columns,
+};
 
 /// A number with a little-endian form of fixed size.
 pub(crate) trait Scalar: Copy {
@@ -94,39 +99,8 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
         ]
     );
     dict.set_item("flows", flows)?;
-    let deliveries = columns!(
-        py,
-        record.deliveries,
-        [
-            flow,
-            lost_packets,
-            loss_periods,
-            reordered_packets,
-            delay_min_ns,
-            jitter_ns,
-            jitter_pairs,
-            late_packets,
-            unusable_periods,
-            playout_ns,
-            playout_packets,
-            echoes,
-            round_trip_ns,
-            round_trip_max_ns,
-        ]
-    );
-    if !record.deliveries.flow.is_empty() {
-        dict.set_item("deliveries", deliveries)?;
-    }
-    if !record.delays.count.is_empty() {
-        dict.set_item("one_way_delays", columns!(py, record.delays, [traffic, edge_ns, count]))?;
-    }
-    if !record.round_trips.count.is_empty() {
-        let round_trips = columns!(py, record.round_trips, [traffic, edge_ns, count]);
-        dict.set_item("round_trips", round_trips)?;
-    }
-    if !record.losses.count.is_empty() {
-        dict.set_item("loss_periods", columns!(py, record.losses, [traffic, length, count]))?;
-    }
+    let (delays, round_trips) = (&record.delays, &record.round_trips);
+    add_deliveries(&dict, &record.deliveries, delays, round_trips, &record.losses)?;
     if !record.segments.start_ns.is_empty() {
         let segments =
             columns!(py, record.segments, [traffic, index, start_ns, end_ns, play_ns, bitrate_bps, bytes]);
@@ -198,6 +172,97 @@ fn exports_dict<'py>(py: Python<'py>, exports: &[Export]) -> PyResult<Bound<'py,
         queues.set_item(queue, of_queue)?;
     }
     Ok(queues)
+}
+
+/// Add what receivers of datagrams observed, each table only if it has rows.
+fn add_deliveries(
+    dict: &Bound<'_, PyDict>,
+    deliveries: &DeliveryColumns,
+    delays: &DelayColumns,
+    round_trips: &DelayColumns,
+    losses: &LossColumns,
+) -> PyResult<()> {
+    let py = dict.py();
+    let table = columns!(
+        py,
+        deliveries,
+        [
+            flow,
+            lost_packets,
+            loss_periods,
+            reordered_packets,
+            delay_min_ns,
+            jitter_ns,
+            jitter_pairs,
+            late_packets,
+            unusable_periods,
+            playout_ns,
+            playout_packets,
+            echoes,
+            round_trip_ns,
+            round_trip_max_ns,
+        ]
+    );
+    if !deliveries.flow.is_empty() {
+        dict.set_item("deliveries", table)?;
+    }
+    if !delays.count.is_empty() {
+        dict.set_item("one_way_delays", columns!(py, delays, [traffic, edge_ns, count]))?;
+    }
+    if !round_trips.count.is_empty() {
+        let table = columns!(py, round_trips, [traffic, edge_ns, count]);
+        dict.set_item("round_trips", table)?;
+    }
+    if !losses.count.is_empty() {
+        dict.set_item("loss_periods", columns!(py, losses, [traffic, length, count]))?;
+    }
+    Ok(())
+}
+
+/// Return what receivers of real datagrams observed as the tables of a record. A flow is (traffic, row,
+/// columns): numbers, sent, received, sent and returned echoes, as little-endian bytes, times in nanoseconds
+/// since the start.
+#[pyfunction]
+pub(crate) fn deliveries<'py>(
+    py: Python<'py>,
+    plan_json: &str,
+    flows: Vec<(u32, u32, [Vec<u8>; 5])>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let plan: Plan =
+        serde_json::from_str(plan_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let numbers = |bytes: &[u8]| -> Vec<u32> {
+        bytes.chunks_exact(4).map(|one| u32::from_le_bytes(one.try_into().expect("four bytes"))).collect()
+    };
+    let times = |bytes: &[u8]| -> Vec<Time> {
+        let time = |one: &[u8]| Time(u64::from_le_bytes(one.try_into().expect("eight bytes")));
+        bytes.chunks_exact(8).map(time).collect()
+    };
+    let mut observed = Vec::new();
+    for (traffic, row, [number, sent, received, echo_sent, echo_returned]) in &flows {
+        if *traffic as usize >= plan.traffic.len() {
+            return Err(PyValueError::new_err(format!("the plan has no traffic {traffic}")));
+        }
+        let arrivals: Vec<_> = numbers(number)
+            .into_iter()
+            .zip(times(sent).into_iter().zip(times(received)))
+            .map(|(number, (sent, received))| (number, sent, received))
+            .collect();
+        let echoes: Vec<_> = times(echo_sent).into_iter().zip(times(echo_returned)).collect();
+        observed.push((*traffic, *row, arrivals, echoes));
+    }
+    let received: Vec<_> = observed
+        .iter()
+        .map(|(traffic, row, arrivals, echoes)| ReceivedDatagrams {
+            traffic: *traffic,
+            row: *row,
+            arrivals,
+            echoes,
+        })
+        .collect();
+    let DatagramColumns { deliveries, delays, round_trips, losses } = datagram_columns(&plan, &received);
+    let dict = PyDict::new(py);
+    add_deliveries(&dict, &deliveries, &delays, &round_trips, &losses)?;
+    Ok(dict)
 }
 
 fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, PyDict>> {

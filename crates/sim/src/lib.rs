@@ -49,6 +49,7 @@ mod traffic;
 
 pub use error::{PlanError, RunError};
 pub use link::{Fate, Wire};
+pub use measure::{DatagramColumns, ReceivedDatagrams, datagram_columns};
 pub use plan::Plan;
 pub use queue::States;
 pub use record::{

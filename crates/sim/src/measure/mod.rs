@@ -3,12 +3,14 @@
 //! This module depends on queues and flows; those depend on the counters and columns of [`crate::record`]
 //! only.
 
+mod datagrams;
 mod flow_series;
 mod loss_log;
 mod observed;
 mod recorder;
 mod result;
 
+pub use datagrams::{DatagramColumns, ReceivedDatagrams, datagram_columns};
 pub(crate) use flow_series::FlowSeries;
 pub(crate) use loss_log::{LossContext, LossLog};
 pub use observed::ObservedQueue;

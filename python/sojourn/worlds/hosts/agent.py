@@ -107,7 +107,11 @@ class Agent:
             "counters": counters.difference(self.after, self.before),
             "received": [row for sink in self.sinks for row in sink.counts()],
             "tcp": [self._sender(one, start) for one in self.senders],
-            "udp": [{"flow": one.flow["flow"], "sent": one.sent} for one in self.datagrams],
+            "udp": [
+                {"flow": one.flow["flow"], "sent": one.sent, "echoes": one.echoes.packed(start)}
+                for one in self.datagrams
+            ],
+            "delivered": [row for sink in self.sinks for row in sink.delivered(start)],
             "web": [
                 {
                     "traffic": one.job["traffic"],

@@ -8,9 +8,12 @@ older than 6.7.
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sojourn import _core
 from sojourn.record import TYPES, UNKNOWN, numbers
 from sojourn.record.columns import HISTOGRAMS
 from sojourn.spec.plan import BACKWARD, FORWARD
@@ -64,6 +67,7 @@ def columns(found: Layout, network: Mapping[str, Any], hosts: Hosts) -> dict[str
             row["goodput_bytes"] += row["received_packets"] * (28 + found.overhead)
     _timeouts(found, rows, hosts)
     objects, pages = _transfers(found, hosts)
+    delivered = _deliveries(found, rows, hosts)
     several = found.dumbbell["reverse_queue"] is not None
     kept = slice(None if several else 1)
     return {
@@ -79,6 +83,7 @@ def columns(found: Layout, network: Mapping[str, Any], hosts: Hosts) -> dict[str
         "flows": packed(rows.values(), "flows"),
         "objects": packed(objects, "objects"),
         "pages": packed(pages, "pages"),
+        **delivered,
         **({"links": network["links"]} if "links" in network else {}),
         **{name: network[name] for name in HISTOGRAMS if name in network},
         "hosts": {
@@ -147,6 +152,28 @@ def _sessions(hosts: Hosts) -> dict[Tuple5, tuple[int, int]]:
         for one in host["web"]
         for session, client, port, server in one["connections"]
     }
+
+
+def _deliveries(found: Layout, rows: Rows, hosts: Hosts) -> dict[str, dict[str, bytes]]:
+    """Return what the receivers of datagrams observed: delays, jitter, losses, late ones, round trips."""
+    sources = {(ends[1], ends[2], ends[4]): flow for ends, flow in found.tuples.items() if ends[0] == "udp"}
+    empty = [b"", b"", b""]
+    arrived = dict.fromkeys(sources.values(), empty)
+    for host in hosts.values():
+        for port, peer, source, columns in host["delivered"]:
+            if (peer, source, port) in sources:
+                arrived[sources[peer, source, port]] = [base64.b64decode(one) for one in columns]
+    echoes = {
+        tuple(one["flow"]): [base64.b64decode(part) for part in one["echoes"]]
+        for host in hosts.values()
+        for one in host["udp"]
+    }
+    flows = [
+        (flow[0], row, [*arrived[flow], *echoes.get(flow, empty)[1:]])
+        for row, flow in enumerate(rows)
+        if flow in arrived
+    ]
+    return _core.deliveries(json.dumps(found.plan), flows) if flows else {}
 
 
 def _timeouts(found: Layout, rows: Rows, hosts: Hosts) -> None:

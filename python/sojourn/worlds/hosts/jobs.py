@@ -137,11 +137,13 @@ class _Builder:
             "net.ipv4.ip_local_port_range": "1024 19999",
         }
 
-    def sink(self, host: Host, protocol: str, number: int, congestion: str | None = None) -> list[Any]:
+    def sink(
+        self, host: Host, protocol: str, number: int, congestion: str | None = None, echo: bool = False
+    ) -> list[Any]:
         """Add a sink to a host; return its address."""
         sinks = self.job(host)["sinks"]
-        if [protocol, PORT + number, congestion] not in sinks:
-            sinks.append([protocol, PORT + number, congestion])
+        if [protocol, PORT + number, congestion, echo] not in sinks:
+            sinks.append([protocol, PORT + number, congestion, echo])
         return [host.address, PORT + number]
 
     def starts(self, one: dict[str, Any]) -> Iterator[int]:
@@ -205,7 +207,8 @@ class _Builder:
         ecn = {"off": 0, "ect1": 1, "ect0": 2}[one["ecn"]]
         for index, start in enumerate(self.starts(one)):
             source, target = self.pair(one, index)
-            begin, end = [source.address, SOURCE + index], self.sink(target, "udp", number)
+            echo = bool(one.get("echo"))
+            begin, end = [source.address, SOURCE + index], self.sink(target, "udp", number, echo=echo)
             self.found.tuples[("udp", *begin, *end)] = (number, index)
             flow = {
                 "flow": [number, index],
@@ -217,6 +220,7 @@ class _Builder:
                 "gap": what["size"] * 8e9 / what["rate"],
                 "jitter": what["jitter"],
                 "tos": ecn,
+                "echo": echo,
                 "host": source,
             }
             self._add(flow, "udp")

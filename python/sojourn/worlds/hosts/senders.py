@@ -1,10 +1,18 @@
-"""Traffic sources (long and short TCP flows, constant-rate datagrams) and their sinks."""
+"""Traffic sources (long and short TCP flows, constant-rate datagrams) and their sinks.
+
+A datagram begins with its number and the time of sending. Sinks keep these and the time at which the kernel
+received it; sources of probes do so for datagrams that the sink has returned.
+"""
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import resource
 import socket
 import struct
+import time
+from array import array
 from typing import Any
 
 from sojourn.worlds.hosts import random_streams
@@ -15,7 +23,13 @@ from sojourn.worlds.hosts.loop import READ, WRITE, Loop
 CHUNK = bytes(65536)
 #: Limit of unsent bytes in the kernel: enough to fill the window, few enough not to delay the end.
 UNSENT = 131072
-TCP_NOTSENT_LOWAT, SO_MAX_PACING_RATE = 25, 47
+TCP_NOTSENT_LOWAT, SO_MAX_PACING_RATE, SO_TIMESTAMPNS = 25, 47, 35
+#: The head of a datagram: number, time of sending in ns of the monotonic clock.
+HEAD = struct.Struct("<IQ")
+#: The interface, the local address, and the destination of a received datagram (ip(7)).
+IP_PKTINFO, PKTINFO = 8, struct.Struct("@I4s4s")
+#: The kernel's time of reception: seconds and nanoseconds of the real-time clock.
+STAMP = struct.Struct("qq")
 Address = tuple[str, int]
 
 
@@ -124,21 +138,64 @@ class Sender:
         self.close()
 
 
+class Clock:
+    """Converts the kernel's time stamps to the monotonic clock."""
+
+    def __init__(self) -> None:
+        self.offset = time.time_ns() - time.monotonic_ns()
+
+    def received(self, ancillary: list[tuple[int, int, bytes]]) -> int:
+        """Return when the kernel received a datagram; the present if it does not report that."""
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS:
+                seconds, nanoseconds = STAMP.unpack(data)
+                return int(seconds * 1_000_000_000 + nanoseconds - self.offset)
+        return time.monotonic_ns()
+
+
+class Arrivals:
+    """Numbers of datagrams, when they were sent, and when they arrived, in ns of the monotonic clock."""
+
+    def __init__(self) -> None:
+        self.numbers, self.sent, self.received = array("I"), array("Q"), array("Q")
+
+    def add(self, datagram: memoryview, received: int) -> None:
+        """Add a datagram."""
+        if len(datagram) >= HEAD.size:
+            number, sent = HEAD.unpack_from(datagram)
+            self.numbers.append(number)
+            self.sent.append(sent)
+            self.received.append(max(received, sent))
+
+    def packed(self, start: int) -> list[str]:
+        """Return the three columns as base64, times since `start`."""
+        times = [array("Q", [max(0, one - start) for one in column]) for column in (self.sent, self.received)]
+        return [base64.b64encode(column.tobytes()).decode() for column in (self.numbers, *times)]
+
+
 class Datagrams:
     """A source of datagrams of one size at a constant rate."""
 
     def __init__(self, loop: Loop, flow: dict[str, Any], seed: int, faults: Faults) -> None:
         self.flow, self.loop, self.faults = flow, loop, faults
         self.random = random_streams.stream(seed, "gap", *flow["flow"])
-        self.payload = bytes(flow["payload"])
+        self.payload = bytearray(flow["payload"])
+        self.number = 0
+        self.clock, self.echoes = Clock(), Arrivals()
+        self.buffer = bytearray(65536)
         self.due = 0.0
         self.sent = 0
         self.counting = False
         self.stopped = False
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, flow["tos"])
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        # Sources of one host with the same number have one port; their destinations differ.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(tuple(flow["from"]))
         self.socket.connect(tuple(flow["to"]))
+        if flow["echo"]:
+            loop.watch(self.socket.fileno(), READ, self._echo)
 
     def start(self, now: int) -> None:
         """Send the first datagram."""
@@ -148,6 +205,8 @@ class Datagrams:
     def _send(self) -> None:
         if self.stopped:
             return
+        HEAD.pack_into(self.payload, 0, self.number & 0xFFFFFFFF, self.loop.now())
+        self.number += 1
         try:
             self.socket.send(self.payload)
             self.sent += self.counting
@@ -160,12 +219,27 @@ class Datagrams:
         self.due += self.flow["gap"] * (1 + jitter * (2 * self.random.random() - 1) if jitter else 1)
         self.loop.at(round(self.due), self._send)
 
+    def _echo(self, _events: int) -> None:
+        try:
+            for _ in range(64):
+                count, ancillary, *_ = self.socket.recvmsg_into([self.buffer], 128)
+                self.echoes.add(memoryview(self.buffer)[:count], self.clock.received(ancillary))
+        except (BlockingIOError, ConnectionRefusedError):
+            pass
+
 
 class Sink:
-    """Receives and discards; counts bytes and packets (TCP: bytes only) per peer."""
+    """Receives and discards; counts bytes and packets (TCP: bytes only) per peer.
 
-    def __init__(self, loop: Loop, protocol: str, port: int, congestion: str | None = None) -> None:
-        self.loop, self.port, self.protocol = loop, port, protocol
+    With `echo` it returns datagrams.
+    """
+
+    def __init__(
+        self, loop: Loop, protocol: str, port: int, congestion: str | None = None, echo: bool = False
+    ) -> None:
+        self.loop, self.port, self.protocol, self.echo = loop, port, protocol, echo
+        self.clock = Clock()
+        self.arrivals: dict[Address, Arrivals] = {}
         self.bytes: dict[Address, int] = {}
         self.packets: dict[Address, int] = {}
         self.before: dict[Address, int] = {}
@@ -178,6 +252,8 @@ class Sink:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if protocol == "udp":
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+            self.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+            self.socket.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, int(echo))
         if congestion is not None:  # DCTCP uses ECN only if both ends have it
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
         self.socket.bind(("0.0.0.0", port))  # this namespace has no other interface
@@ -206,11 +282,31 @@ class Sink:
     def _datagram(self, _events: int) -> None:
         try:
             for _ in range(64):
-                count, peer = self.socket.recvfrom_into(self.buffer)
+                count, ancillary, _, peer = self.socket.recvmsg_into([self.buffer], 128)
+                received = self.clock.received(ancillary)
+                if self.echo:
+                    self._return(count, peer, ancillary)
                 self.bytes[peer] = self.bytes.get(peer, 0) + count
                 self.packets[peer] = self.packets.get(peer, 0) + 1
+                if peer not in self.arrivals:
+                    self.arrivals[peer] = Arrivals()
+                self.arrivals[peer].add(memoryview(self.buffer)[:count], received)
         except BlockingIOError:
             pass
+
+    def _return(self, count: int, peer: Address, ancillary: list[tuple[int, int, bytes]]) -> None:
+        """Return a datagram from the address to which it was sent: several hosts may share the namespace."""
+        source = [
+            (level, kind, PKTINFO.pack(0, PKTINFO.unpack(data)[2], bytes(4)))
+            for level, kind, data in ancillary
+            if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO)
+        ]
+        with contextlib.suppress(BlockingIOError, ConnectionRefusedError):
+            self.socket.sendmsg([memoryview(self.buffer)[:count]], source, 0, peer)
+
+    def delivered(self, start: int) -> list[list[Any]]:
+        """Return [port, peer, peer's port, arrivals] for each source of datagrams, times since `start`."""
+        return [[self.port, *peer, one.packed(start)] for peer, one in self.arrivals.items()]
 
     def _accept(self, _events: int) -> None:
         try:

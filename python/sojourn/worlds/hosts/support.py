@@ -10,7 +10,9 @@ from sojourn.spec.plan import is_tcp
 from sojourn.spec.scenario import Scenario
 from sojourn.worlds.hosts.kernel import HEADERS, LEAST_SEGMENT, OPTIONS, VARIANTS, tcps
 
-KINDS = ("tcp", "tcp-short", "web", "udp-cbr", "call", "game")
+KINDS = ("tcp", "tcp-short", "web", "udp-cbr", "call", "game", "probe")
+#: Bytes of a datagram's number and time of sending, behind its headers of IP and UDP.
+HEAD = 12
 MOST_SOURCES = 16000
 #: Called with key, problem, and allowed values.
 Refuse = Callable[[str, str, str], NoReturn]
@@ -106,7 +108,7 @@ def _check_tcp(place: str, options: dict[str, Any], refuse: Refuse) -> None:
 def _check_size(scenario: Scenario, refuse: Refuse) -> None:
     plan = scenario.plan()
     header = next((one["header"] for one in tcps(plan)), None)
-    least = 28 + (0 if header is None else HEADERS[header][1])
+    least = 28 + HEAD + (0 if header is None else HEADERS[header][1])
     for i, (one, planned) in enumerate(zip(scenario.senders, plan["traffic"], strict=True)):
         if one.count > MOST_SOURCES:
             refuse(f"traffic[{i + 1}].count", f"= {one.count} is too many", f"at most {MOST_SOURCES}")
