@@ -1,6 +1,7 @@
 """`sojourn new`: each template is a valid scenario, options reach the file, nothing is overwritten.
 
-Mutants seen to fail: the file replaced; the reverse rate left out; the path of the example kept.
+Mutants seen to fail: the file replaced; the reverse rate left out; the path of the example kept; an example
+of any folder.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn import _core, templates
-from support import Cli
+from sojourn import InputError, _core, templates
+from support import ROOT, Cli
 
 
 @pytest.mark.parametrize("name", templates.names())
@@ -90,3 +91,17 @@ def test_a_comparison_without_algorithms_has_the_usual_ones(cli: Cli) -> None:
     assert done.returncode == 0, done.stderr
     for name in ("droptail", "pie", "codel", "fq_codel"):
         assert f'"{name}"' in done.stdout
+
+
+def test_an_example_is_found_without_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of that name has priority, and other missing files are refused as before."""
+    monkeypatch.chdir(tmp_path)
+    found = sojourn.load("examples/red40.toml")
+    assert (found.name, found.where) == ("red40", "examples/red40.toml")
+    for name in ("examples/nothing.toml", "examples/__init__.py", "other/red40.toml", "red40.toml"):
+        with pytest.raises(InputError, match="cannot be read"):
+            sojourn.load(name)
+    (tmp_path / "examples").mkdir()
+    own = (ROOT / "examples/red40.toml").read_text(encoding="utf-8").replace('name = "red40"', 'name = "own"')
+    (tmp_path / "examples/red40.toml").write_text(own, encoding="utf-8")
+    assert sojourn.load("examples/red40.toml").name == "own"

@@ -1,8 +1,8 @@
 """A wheel, installed into an empty environment, has everything that the first commands need.
 
 The wheel is packed from the core that `make build` has compiled for release, which takes seconds. The
-packages that it requires are those of the tests. Seen to fail on this mutant: templates left out of the
-wheel.
+packages that it requires are those of the tests. Seen to fail on these mutants: templates left out of the
+wheel; an example that is looked for in the working directory only.
 """
 
 from __future__ import annotations
@@ -80,3 +80,5 @@ def test_the_first_commands_work_from_an_empty_folder(wheel: Path, tmp_path: Pat
     )
     assert "utilization" in done(sojourn, "run", "red40.toml", "--seeds", "1", cwd=empty)
     assert (next((empty / "results").iterdir()) / "report.html").is_file()
+    # The examples of the README, without a clone.
+    assert "droptail" in done(sojourn, "run", "examples/today.toml", "--seeds", "1", cwd=empty)

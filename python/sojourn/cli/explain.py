@@ -135,7 +135,7 @@ def _of_tcp(options: list[dict[str, Any]]) -> Output:
     ]
     rows = [(one["name"], topics.presets(one), one["doc"]) for one in options]
     title = "Options of TCP, in [tcp] or in the tcp table of a traffic; values where presets differ"
-    notes = ['Allowed values and the source of one: sojourn explain NAME; the kind of traffic: kind = "tcp"']
+    notes = ['Values allowed and source: sojourn explain NAME; the traffic: kind = "tcp"']
     return Output("", [Table("tcp", title, columns, rows)], options, notes)
 
 

@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextvars import ContextVar
+from importlib import resources
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -207,7 +208,8 @@ def renamed(stored: dict[str, Any]) -> dict[str, Any]:
 def load(path: str | PathLike[str], *, is_stored: bool = False) -> Scenario:
     """Read a scenario file, ``-`` for standard input; code that it names is not executed.
 
-    `is_stored` as in `Scenario.from_toml`.
+    ``examples/NAME.toml`` is an example of this package, if there is no such file. `is_stored` as in
+    `Scenario.from_toml`.
 
     Examples
     --------
@@ -220,8 +222,19 @@ def load(path: str | PathLike[str], *, is_stored: bool = False) -> Scenario:
     try:
         text = read_text(path, MOST_SCENARIO)
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from None
+        example = _example(Path(path)) if isinstance(error, FileNotFoundError) else None
+        if example is None:
+            raise unreadable(path, error) from None
+        text = example
     return Scenario.from_toml(text, where, is_stored=is_stored)
+
+
+def _example(path: Path) -> str | None:
+    """Return the text of the example that a missing file names, such as ``examples/red40.toml``."""
+    if path.parts != ("examples", path.name):
+        return None
+    known = resources.files("sojourn") / "templates" / path.name
+    return known.read_text(encoding="utf-8") if path.suffix == ".toml" and known.is_file() else None
 
 
 def unreadable(path: str | PathLike[str], error: OSError | ValueError) -> InputError:
