@@ -175,7 +175,15 @@ def test_the_command_draws_a_map(cli: Cli, tmp_path: Path):
     done = cli("stability", "pi q_ref 50", "--flows", "5:500", "--rtt", "20ms:1s", "--points", 20)
     assert done.returncode == 0, done.stderr
     assert re.search(r"points +400\n", done.stdout)
-    assert (tmp_path / "stability.svg").read_text().startswith("<svg")
+    svg = (tmp_path / "stability.svg").read_text()
+    assert svg.startswith("<svg")
+    assert "pi q_ref 50, 10 Mbit/s, packets of 500 B" in svg
+    assert "steps in the map" not in done.stderr
+    done = cli(
+        "stability", "pie", "--flows", 40, "--rate", "5Mbit/s:50Mbit/s", "--rtt", "20ms:1s", "--points", 9
+    )
+    assert "steps in the map: PIE's gains" in done.stderr
+    assert "pie, 40 flows, packets of 500 B" in (tmp_path / "stability.svg").read_text()
 
 
 @pytest.mark.parametrize("name", ["nowhere/map.svg", "folder", "file/map.svg"])

@@ -37,6 +37,8 @@ OneRtt = Annotated[
     str, typer.Option("--rtt", metavar="TIME", help="Longest round-trip time without queueing.")
 ]
 #: Labels of the axes of a map.
+#: Algorithms whose gains depend on the drop probability.
+GAIN_STEPS = ("pie", "fq_pie")
 AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
 #: Points of a map at which the loop has no equilibrium, by the key of the JSON.
 NO_POINT = "no operating point"
@@ -206,6 +208,17 @@ def _point(
     }
 
 
+def _fixed(values: dict[str, list[float]], ranges: list[str], packet: float) -> list[str]:
+    """Return what a map keeps constant, in words; the rate of `values` is in packets per second."""
+    flows, rate, rtt = (values[name][0] for name in ("flows", "rate", "rtt"))
+    words = {
+        "flows": f"{flows:g} flows",
+        "rate": f"{8 * packet * rate / 1e6:g} Mbit/s",
+        "rtt": f"round-trip time {1e3 * rtt:g} ms",
+    }
+    return [*(words[name] for name in words if name not in ranges), f"packets of {packet:g} B"]
+
+
 def _map(
     spec: str,
     values: dict[str, list[float]],
@@ -238,9 +251,14 @@ def _map(
         y_label=AXES[ranges[1]],
         z_label="phase margin (degrees)",
         title=f"Stability of {spec}",
+        caption=", ".join([spec, *_fixed(values, ranges, packet)]),
     )
     files.write(out, svg)
     note(f"map: {out}")
+    if spec.split()[0] in GAIN_STEPS:
+        note(
+            "steps in the map: PIE's gains change in steps with the drop probability (RFC 8033, section 5.1)"
+        )
     return {
         "points": points * points,
         "stable": int(near.stable.sum()),

@@ -26,6 +26,7 @@ def contours(
     points: Sequence[tuple[float, float, bool]] = (),
     points_labels: tuple[str, str] = ("steady", "oscillates"),
     title: str = "",
+    caption: str = "",
     width: float = WIDTH,
     height: float = 3.6,
 ) -> str:
@@ -49,6 +50,8 @@ def contours(
         Labels of hollow and of filled points.
     title
         For screen readers.
+    caption
+        What the map is of, above it.
     width, height
         Inches.
 
@@ -95,5 +98,7 @@ def contours(
         axes.set_ylim(ys.min(), ys.max())
         axes.set_xlabel(x_label)
         y_title(axes, y_label)
+        if caption:
+            fig.suptitle(caption, x=0.01, horizontalalignment="left", fontsize=9)
         fig.legend(handles=handles, loc="outside upper right", ncols=2)
         return to_svg(fig, title or f"{z_label} over {x_label} and {y_label}")
