@@ -46,6 +46,7 @@ __all__ = [
     "fnv",
     "view",
     "packets",
+    "deliveries",
     "traced_record",
     "IdleGuard",
     "Batch",

@@ -61,6 +61,23 @@ def tradeoff() -> str:
     return plots.tradeoff(pl.DataFrame(rows), y="g", along="q_0", along_label="q₀", y_label="Goodput")
 
 
+def cells() -> pl.DataFrame:
+    rows = [
+        {"aqm": aqm, "n": n, "rtt": rtt, "z": 300 + i + 10.0 * j + 100 * k}
+        for k, aqm in enumerate(SPECS[:2])
+        for i, n in enumerate(("2", "4", "8"))
+        for j, rtt in enumerate(("10ms", "50ms"))
+    ]
+    return pl.DataFrame(rows)
+
+
+def heat_map(frame: pl.DataFrame | None = None) -> str:
+    return plots.heat_map(
+        cells() if frame is None else frame, x="n", y="rtt", z="z", columns=["2", "4", "8"],
+        rows=["10ms", "50ms"], x_label="flows", y_label="rtt", z_label="Delay (ms)",
+    )  # fmt: skip
+
+
 def bars() -> str:
     rows = [
         {"aqm": a, "metric": m, "unit": u, "mean": v * (1 + i), "ci95": v / 50, "n": 5}
@@ -145,6 +162,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     for f in (
         queue_traces,
         tradeoff,
+        heat_map,
         bars,
         curve,
         iterates,
@@ -352,10 +370,23 @@ def test_ccdf_adds_seeds() -> None:
             y="y",
         ),
         lambda: plots.bifurcation([1.0, 2.0], [[1.0, 1.0], [1.0, float("nan")]]),
+        lambda: heat_map(cells().with_columns(z=pl.lit(None, pl.Float64))),
+        lambda: heat_map(cells()[:1]),
     ],
 )
 def test_little_data_is_no_error(make: Callable[[], str]) -> None:
     ET.fromstring(make())
+
+
+def test_each_cell_has_its_value_where_its_row_and_column_are() -> None:
+    """Mutants seen to fail: rows and columns exchanged; a null drawn as 0; one scale for each panel."""
+    frame = cells().with_columns(z=pl.when(pl.col("z") != 312).then("z"))
+    root = ET.fromstring(heat_map(frame))
+    texts = [(one.text or "").strip() for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    values = [int(text) for text in texts if re.fullmatch(r"[0-9]{3}|0", text)]
+    # From the bottom to the top, left to right.
+    assert values == [300, 301, 302, 310, 311, 400, 401, 402, 410, 411, 412]
+    assert any("300 (light) to 412 (dark)" in text for text in texts)
 
 
 def test_public_functions_are_documented() -> None:

@@ -280,6 +280,22 @@ def test_a_varied_number_is_a_number_in_every_table(small: Scenario, tmp_path: P
     assert all(text in report for text in ("traffic.ftp.count", ">10<", ">0.1<"))
 
 
+def test_two_varied_keys_are_a_heat_map_with_a_panel_for_the_rest(small: Scenario) -> None:
+    """Mutants seen to fail: a map for one key; no limit of panels."""
+    short = small.with_(duration="2s", warmup="1s", trace={"interval": "off"})
+    one, two = Axis("traffic.ftp.count", ("2", "4")), Axis("queue.limit", ("20p", "30p"))
+    many = Axis("aqm.max_p", tuple(f"0.{n}" for n in range(1, 6)))
+    for axes, aqms, maps in [
+        ([one], ["red"], 0),
+        ([one, two], ["red", "pie"], 3),
+        ([one, two, many], ["red"], 3),
+    ]:
+        document = for_swept(sweep(Sweep(short, aqms, axes, seeds=1)))
+        assert render(document).count("queue.limit: means.") == maps
+    axes = [one, two, many]
+    assert "means." not in render(for_swept(sweep(Sweep(short, ["red", "red gentle"], axes, seeds=1))))
+
+
 def test_values_that_are_one_number_stay_two_combinations() -> None:
     assert Axis("aqm.max_p", ("0.1", "0.10")).data == ("0.1", "0.10")
     assert Axis("k", ("1", "1.5", "1e3")).data == (1.0, 1.5, 1000.0)

@@ -12,6 +12,7 @@ from sojourn.plots._decimate import block_means, decimate
 from sojourn.plots._ellipses import ellipses
 from sojourn.plots._flow_rates import flow_rates
 from sojourn.plots._front import front
+from sojourn.plots._heat_map import heat_map
 from sojourn.plots._histogram import histogram
 from sojourn.plots._moving import moving
 from sojourn.plots._overlay import overlay
@@ -46,6 +47,7 @@ __all__ = [
     "figure",
     "flow_rates",
     "front",
+    "heat_map",
     "histogram",
     "iterates",
     "label",

@@ -1,4 +1,7 @@
-"""The report of a sweep: status, metrics over the first varied number, every combination."""
+"""The report of a sweep: status, metrics over the varied keys, every combination.
+
+Metrics are lines over the first key with numbers, and heat maps over the first two keys.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from sojourn.study.axes import Axis, magnitudes
 from sojourn.study.sweep.model import Swept
 
 MOST_LINES = 8
+MOST_PANELS = 9
 
 
 def for_swept(swept: Swept, command: str = "") -> Document:
@@ -60,7 +64,8 @@ def for_swept(swept: Swept, command: str = "") -> Document:
         summary = swept.summary().with_columns(texts)
         keys = [name for name in summary.columns if name not in ("metric", "mean", "ci95", "n")]
         rows = _wide(summary, keys)
-        blocks += [Section("Figures", figures) for figures in [_figures(rows, plan.axes, keys)] if figures]
+        figures = _figures(rows, plan.axes, keys) + _heat_maps(rows, plan.axes)
+        blocks += [Section("Figures", figures)] if figures else []
         blocks.append(Section("Every combination", [_table(rows, keys)], "Means with 95 % intervals."))
     return Document(title=plan.scenario.name, kind="Sweep", command=command, blocks=blocks)
 
@@ -103,6 +108,31 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
         )  # fmt: skip
         caption = f"{capitalized(label(metric))} over {first.key}, with 95 % intervals."
         blocks.append(Figure(svg, caption))
+    return blocks
+
+
+def _heat_maps(rows: pl.DataFrame, axes: Sequence[Axis]) -> list[Block]:
+    """Return a map of each metric over the first two varied keys, a panel for each other combination."""
+    varied = [axis for axis in axes if axis.key != "aqm" and len(axis.values) > 1]
+    if len(varied) < 2:
+        return []
+    x, y, *rest = varied
+    panel = pl.concat_str(
+        "aqm", *(pl.lit(f" {one.key.rpartition('.')[2]} ") + pl.col(one.key) for one in rest)
+    ).alias("panel")
+    frame = rows.with_columns(panel)
+    if frame["panel"].n_unique() > MOST_PANELS:
+        return []
+    blocks: list[Block] = []
+    for metric in shown("lines"):
+        if metric not in frame.columns or frame[metric].is_null().all():
+            continue
+        svg = plots.heat_map(
+            frame.with_columns(pl.col(metric) * display(metric).factor),
+            x=x.key, y=y.key, z=metric, by="panel", columns=x.values, rows=y.values,
+            x_label=x.key, y_label=y.key, z_label=capitalized(heading(metric)),
+        )  # fmt: skip
+        blocks.append(Figure(svg, f"{capitalized(label(metric))} over {x.key} and {y.key}: means."))
     return blocks
 
 

@@ -74,7 +74,7 @@ def halves_and_doubles(spec: str) -> tuple[list[Variant], dict[str, str]]:
     --------
     >>> found, others = halves_and_doubles("codel")
     >>> [one.spec for one in found][:2], sorted(others)
-    (['codel target 2.5ms', 'codel target 10ms'], ['ecn', 'restart', 'sqrt'])
+    (['codel target 2.5ms', 'codel target 10ms'], ['ce_threshold', 'ecn', 'restart', 'sqrt'])
     """
     found: list[Variant] = []
     others: dict[str, str] = {}
