@@ -199,7 +199,7 @@ impl Variant {
         matches!(self, Variant::Ledbat | Variant::LedbatPlusPlus)
     }
 
-    /// Whether it sets the window itself, for every ACK; then losses and marks reduce nothing.
+    /// Whether it sets the window itself, for every ACK; the sender reduces it for no loss and no mark.
     #[inline]
     pub(super) fn sets_window(self) -> bool {
         matches!(self, Variant::Bbr | Variant::Prague)
