@@ -191,11 +191,12 @@ def test_receivers_of_datagrams_measure_delays_losses_and_round_trips() -> None:
     assert [flows[row]["traffic"] for row in columns["flow"]] == ["call", "game", "ping", "flood"]
     for i, row in enumerate(columns["flow"]):
         name, drops = flows[row]["traffic"], flows[row]["queue_drops"] + flows[row]["dropped_packets"]
-        assert columns["jitter_pairs"][i] > 0, name
         assert columns["lost_packets"][i] <= drops, name
         # 2 ms on the bottleneck, 1 or 3 ms on the access link
         assert 3_000_000 <= columns["delay_min_ns"][i] < 2_500_000_000, name
-    _, game, ping, flood = range(4)
+    call, game, ping, flood = range(4)
+    # Of the few pings no two neighbours may arrive; of the hundred datagrams of the call some do.
+    assert columns["jitter_pairs"][call] > 0
     assert columns["lost_packets"][flood] > 0
     assert columns["late_packets"][game] == columns["playout_packets"][game] > 0
     assert columns["echoes"][ping] > 0
