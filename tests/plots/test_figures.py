@@ -386,7 +386,7 @@ def test_each_cell_has_its_value_where_its_row_and_column_are() -> None:
     values = [int(text) for text in texts if re.fullmatch(r"[0-9]{3}|0", text)]
     # From the bottom to the top, left to right.
     assert values == [300, 301, 302, 310, 311, 400, 401, 402, 410, 411, 412]
-    assert any("300 (light) to 412 (dark)" in text for text in texts)
+    assert any("300 (faint) to 412 (strong)" in text for text in texts)
 
 
 def test_public_functions_are_documented() -> None:

@@ -11,7 +11,7 @@ import pytest
 import sojourn
 from sojourn.cli.summaries import of_sweep
 from sojourn.errors import InputError
-from sojourn.report import for_swept, render
+from sojourn.report import Figure, Section, for_swept, render, verdict
 from sojourn.runner import execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
@@ -296,6 +296,53 @@ def test_two_varied_keys_are_a_heat_map_with_a_panel_for_the_rest(small: Scenari
     assert "means." not in render(for_swept(sweep(Sweep(short, ["red", "red gentle"], axes, seeds=1))))
 
 
+def test_the_verdict_counts_the_combinations_in_which_an_algorithm_is_best() -> None:
+    """Mutants seen to fail: the best mean counts without a difference; the highest delay is the best."""
+    rows = [
+        {
+            "queue.limit": limit,
+            "aqm": aqm,
+            "seed": seed,
+            "mean_delay_s": delay + 1e-4 * noise,
+            "utilization": 0.9,
+        }
+        for limit, delays in (("20p", (0.01, 0.02)), ("30p", (0.03, 0.02)), ("40p", (0.0201, 0.02)))
+        for aqm, delay in zip(("red", "pie"), delays, strict=True)
+        for seed, noise in ((1, 0.0), (2, 3.0 if aqm == "red" else -3.0), (3, -1.0))
+    ]
+    said = verdict.of_sweep(pl.DataFrame(rows), ["queue.limit"])
+    assert "Of 3 combinations of queue.limit, paired by seed" in said
+    assert (
+        "- **lowest mean delay**: RED in 1, PIE in 1, no difference shown between the best two in 1." in said
+    )
+    assert "- **highest utilization**: no difference shown between the best two in 3." in said
+    one = verdict.of_sweep(pl.DataFrame(rows).filter(pl.col("aqm") == "pie"), ["queue.limit"])
+    assert one.startswith("**PIE**, means over the seeds:")
+    assert "(queue.limit 20p)" in one
+
+
+def test_the_curves_of_the_page_have_the_means_and_intervals_of_the_table(small: Scenario) -> None:
+    """Mutants seen to fail: intervals in another unit than the means; values in the order of the rows."""
+    short = small.with_(duration="4s", warmup="1s", trace={"interval": "off"})
+    swept = sweep(Sweep(short, ["red", "pie"], [Axis("traffic.ftp.count", ("9", "3"))], seeds=2))
+    (figures,) = [
+        one for one in for_swept(swept).blocks if isinstance(one, Section) and one.title == "Figures"
+    ]
+    (figure,) = [one for one in figures.blocks if isinstance(one, Figure) and one.live is not None]
+    data = figure.live
+    assert data is not None
+    assert data["x"] == [3.0, 9.0]
+    assert len(figure.more) + 1 == 3
+    (delay,) = [one for one in data["quantities"] if one["label"] == "mean delay"]
+    found = swept.summary().filter((pl.col("metric") == "mean_delay_s") & (pl.col("aqm") == "pie"))
+    known = {row["traffic.ftp.count"]: row for row in found.iter_rows(named=True)}
+    drawn = delay["means"][[one["name"] for one in data["lines"]].index("PIE")]
+    for i, count in enumerate((3, 9)):
+        mean, half = 1e3 * known[count]["mean"], 1e3 * known[count]["ci95"]
+        assert drawn["mean"][i] == pytest.approx(mean, rel=1e-5)
+        assert drawn["high"][i] - drawn["mean"][i] == pytest.approx(half, rel=1e-3)
+
+
 def test_values_that_are_one_number_stay_two_combinations() -> None:
     assert Axis("aqm.max_p", ("0.1", "0.10")).data == ("0.1", "0.10")
     assert Axis("k", ("1", "1.5", "1e3")).data == (1.0, 1.5, 1000.0)
@@ -314,4 +361,4 @@ def test_a_combination_without_packets_is_left_out_of_figures(
     ftp, cbr = (one.model_dump(by_alias=True, exclude_none=True) for one in small.traffic)
     silent = small.with_(traffic=[{**ftp, "count": 0}, {**cbr, "stop": "1s"}])
     page = render(for_swept(sweep(Sweep(silent, ["droptail"], [axis], seeds=2))))
-    assert ("Mean delay over" in page) is drawn
+    assert (", mean delay and drop ratio over traffic.ftp.count" in page) is drawn

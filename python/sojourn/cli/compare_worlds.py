@@ -22,7 +22,7 @@ from sojourn.cli.options import AllowCode, Aqm, Export, File, Json, Out, Workers
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
 from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
-from sojourn.metrics import PERCENT, display, shown
+from sojourn.metrics import PERCENT, display, label, shown, text
 from sojourn.results import Results
 from sojourn.spec.scenario import load
 from sojourn.study.two_worlds import Compared, begin, copy_of, finish
@@ -30,6 +30,10 @@ from sojourn.worlds import COMPARED, DEFAULT, REGISTRY, find
 
 if TYPE_CHECKING:
     from sojourn.study.compare_worlds.fluid import Cell
+
+
+#: The metrics that come first in the report.
+MAIN = ("mean_queue_packets", "utilization", "drop_ratio")
 
 
 def others() -> list[str]:
@@ -133,6 +137,20 @@ def of_averages(compared: Compared) -> Output:
     return Output(tables[0].title, tables, compared.data, notes)
 
 
+def _said(spec: str, world: str, averages: Results, packets: Results) -> list[str]:
+    """Return the main metrics in both worlds, as a list."""
+    found = []
+    for name in MAIN:
+        ours, theirs = averages.estimate(spec, name).mean, packets.estimate(spec, name)
+        if ours is None or theirs.mean is None:
+            continue
+        error = _error(ours, theirs.mean)
+        size = "" if error is None else f" ({100 * error:+.1f} %)"
+        both = f"{world} {text(name, ours)}, simulated {text(name, theirs.mean, theirs.ci95)}"
+        found.append(f"- **{label(name)}**: {both}{size}.")
+    return found
+
+
 def _row(name: str, world: str, averages: Results, packets: Results, spec: str) -> dict[str, Any]:
     ours, theirs = averages.estimate(spec, name).mean, packets.estimate(spec, name)
     error = _error(ours, theirs.mean)
@@ -190,8 +208,8 @@ def _of(spec: str, world: str, averages: Results, packets: Results, cells: list[
         Column("limit_packets", "buffer", Scale(1.0, "packets"), 3),
     ]
     quantities = (("mean_queue_packets", "queue", queue), ("signal_ratio", "signals", share))
-    for key, label, unit in (*quantities, ("utilization", "utilization", used)):
-        columns += [Column(f"{key}_{one}", f"{label}, {one}", unit, 3) for one in (world, "packets")]
+    for key, words, unit in (*quantities, ("utilization", "utilization", used)):
+        columns += [Column(f"{key}_{one}", f"{words}, {one}", unit, 3) for one in (world, "packets")]
     columns += [
         Column("window_packets", "window", Scale(1.0, "packets"), 2),
         Column("trusted", "trusted"),
@@ -226,7 +244,11 @@ def write_averages(compared: Compared) -> Path:
         blocks.append(Figure(svg, "The queue in both worlds", f"{spec}, seed {seed}"))
     blocks.append(written(tables[0], f"Metrics: {world}, and packets with the 95 % half-width over seeds"))
     sections = [Section("The scenario", blocks)]
+    said = _said(spec, world, averages, packets)
     if len(tables) > 1:
+        cells = _cells(compared)
+        trusted = sum(one.trusted for one in cells)
+        said.append(f"- **over flows, delays and buffer**: trusted at {trusted} of {len(cells)} points.")
         words = (
             f"A point is trusted where the {world} queue is within {NEAR['queue']:.0%} of the buffer, the "
             f"signalled share within {100 * NEAR['signals']:g} points and the utilization within "
@@ -242,7 +264,7 @@ def write_averages(compared: Compared) -> Path:
         subtitle=spec,
         kind="Two worlds",
         command=compared.command,
-        summary="Equations for averages, compared with simulated packets.",
+        verdict="\n".join(["Equations for averages, compared with simulated packets:", "", *said]),
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )

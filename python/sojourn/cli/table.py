@@ -124,6 +124,8 @@ def plain(value: Any, factor: float = 1.0, digits: int = 4) -> str:
     --------
     >>> plain(0.0123456, 1e3), plain(123456.0), plain(7), plain(True), plain(None), plain("red")
     ('12.35', '123456', '7', 'yes', '-', 'red')
+    >>> plain(-99.99, digits=2)
+    '-100'
     """
     if value is None:
         return "-"
@@ -134,4 +136,5 @@ def plain(value: Any, factor: float = 1.0, digits: int = 4) -> str:
     if isinstance(value, int) and factor == 1:
         return str(value)
     shown = value * factor
-    return f"{shown:.0f}" if 10**digits <= abs(shown) < 1e15 else f"{shown:.{digits}g}"
+    text = f"{shown:.{digits}g}"
+    return f"{shown:.0f}" if "e+" in text and abs(shown) < 1e15 else text

@@ -87,7 +87,7 @@ def heat_map(
             axes.set_xlabel(x_label)
         for axes in panels[:, 0]:
             axes.set_ylabel(y_label)
-        extent = f"{scale.vmin:.3g} (light) to {scale.vmax:.3g} (dark)" if known.height else "no value"
+        extent = f"{scale.vmin:.3g} (faint) to {scale.vmax:.3g} (strong)" if known.height else "no value"
         fig.suptitle(f"{z_label}: {extent}", x=0.01, horizontalalignment="left", fontsize=8)
         return to_svg(fig, title or f"{z_label} over {x_label} and {y_label}")
 

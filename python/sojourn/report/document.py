@@ -127,12 +127,15 @@ class Figure:
         Caption and source.
     live
         The data of `sojourn.report.live` that the script draws in its place.
+    more
+        Further pictures below `svg`.
     """
 
     svg: str
     caption: str
     source: str = ""
     live: Mapping[str, Any] | None = None
+    more: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

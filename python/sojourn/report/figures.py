@@ -14,6 +14,8 @@ from sojourn.report.document import Block, Columns, Document, Figure, Section
 def write_pdf(document: Document, folder: Path) -> int:
     """Write each figure as ``figure-N.pdf``, with the number that it has in the report.
 
+    Its further pictures are ``figure-N-2.pdf`` and so on.
+
     Parameters
     ----------
     document
@@ -29,10 +31,12 @@ def write_pdf(document: Document, folder: Path) -> int:
     count = 0
     files.make_folder(folder)
     for count, one in enumerate(_figures(document.blocks), 1):
-        if isinstance(one.svg, Svg):
-            content = io.BytesIO()
-            one.svg.figure.savefig(content, format="pdf", metadata={"CreationDate": None})
-            files.write(folder / f"figure-{count}.pdf", content.getvalue())
+        for i, svg in enumerate((one.svg, *one.more), 1):
+            if isinstance(svg, Svg):
+                content = io.BytesIO()
+                svg.figure.savefig(content, format="pdf", metadata={"CreationDate": None})
+                name = f"figure-{count}.pdf" if i == 1 else f"figure-{count}-{i}.pdf"
+                files.write(folder / name, content.getvalue())
     return count
 
 

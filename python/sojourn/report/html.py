@@ -192,7 +192,10 @@ class _Builder:
         if not block.caption.strip():
             raise ValueError("a figure needs a caption")
         number = self._next("figure")
-        svg = _svg(block.svg, number)
+        pictures = [block.svg, *block.more]
+        svg = Markup("\n").join(
+            _svg(one, f"{number}-{i}" if i else f"{number}") for i, one in enumerate(pictures)
+        )
         self.colours.update(_COLOUR_VARIABLE.findall(svg))
         return _Item(
             "figure",
@@ -293,7 +296,7 @@ _ACTS = re.compile(r"<script|<foreignobject|\son\w+\s*=|(?:href|src)\s*=\s*[\"']
 _IDS = re.compile(r'(\bid="|\bhref="#|url\(#)')
 
 
-def _svg(text: str, number: int) -> Markup:
+def _svg(text: str, number: str) -> Markup:
     """Return a figure for the page; it must be one svg element without scripts and external references.
 
     Its ids get the figure's number, so that a figure can occur twice. All figures of a page have the same

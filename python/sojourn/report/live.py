@@ -99,6 +99,37 @@ def curves(
     }
 
 
+def means(frame: pl.DataFrame, x: str, by: str, metrics: Sequence[str], *, x_label: str, log_x: bool) -> Live:
+    """Return means with their 95 % intervals over a quantity, in displayed units.
+
+    Parameters
+    ----------
+    frame
+        Columns `x`, `by`, and ``NAME`` and ``NAME_ci95`` of each metric.
+    x, by
+        The quantity, and the column of specs or of names that begin with that of an algorithm.
+    metrics
+        The metrics, of which the page shows one.
+    x_label, log_x
+        Name and scale of the axis.
+    """
+    names = list(dict.fromkeys(frame[by].to_list()))
+    places = frame[x].unique().sort().to_list()
+    quantities = []
+    for name in metrics:
+        unit = display(name)
+        each = []
+        for one in names:
+            rows = frame.filter(pl.col(by) == one).select(x, name, f"{name}_ci95").iter_rows()
+            known = {at: (mean, half or 0.0) for at, mean, half in rows if mean is not None}
+            found = [known.get(at, (float("nan"), 0.0)) for at in places]
+            mean, half = (unit.factor * np.asarray(column) for column in zip(*found, strict=True))
+            ends = {"mean": mean, "low": mean - half, "high": mean + half}
+            each.append({end: rounded(values, 6) for end, values in ends.items()})
+        quantities.append({"label": label(name), "unit": unit.unit, "means": each})
+    return curves(places, x_label, lines(names), quantities, logX=log_x)
+
+
 def grid(end: float, points: int = POINTS) -> tuple[np.ndarray[Any, Any], float]:
     """Return the ends of equal parts of the time to `end`, and their length."""
     step = end / points

@@ -1,6 +1,7 @@
-"""The report of a sweep: status, metrics over the varied keys, every combination.
+"""The report of a sweep: who is best where, metrics over the varied keys, every combination.
 
-Metrics are lines over the first key with numbers, and heat maps over the first two keys.
+Metrics are curves over the first key with numbers, of which the page shows any, and heat maps over the first
+two keys.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import polars as pl
 from sojourn import plots
 from sojourn.format import capitalized
 from sojourn.metrics import display, heading, label, shown
+from sojourn.report import live, verdict
 from sojourn.report.document import Block, Column, Document, Facts, Figure, Note, Section, Table
 from sojourn.report.results import metric_column
 from sojourn.study.axes import Axis, magnitudes
@@ -47,14 +49,11 @@ def for_swept(swept: Swept, command: str = "") -> Document:
             **({"id": swept.id} if swept.id else {}),
         }
     )
-    blocks: list[Block] = [Section("What was run", [facts])]
+    blocks: list[Block] = []
     if not swept.complete:
         missing = len(plan.points) - len(swept.metrics)
-        blocks.insert(0, Note(f"{missing} runs are missing: all results may still change.", "warning"))
-    blocks[:0] = [
-        *(Note(f"{one[0].upper()}{one[1:]}.", "warning") for one in swept.warnings),
-        *(Note(f"{one[0].upper()}{one[1:]}.") for one in swept.notes),
-    ]
+        blocks.append(Note(f"{missing} runs are missing: all results may still change.", "warning"))
+    said = ""
     if swept.metrics:
         texts = [
             pl.col(axis.key).replace_strict(dict(zip(axis.data, axis.values, strict=True)))
@@ -64,10 +63,17 @@ def for_swept(swept: Swept, command: str = "") -> Document:
         summary = swept.summary().with_columns(texts)
         keys = [name for name in summary.columns if name not in ("metric", "mean", "ci95", "n")]
         rows = _wide(summary, keys)
+        said = verdict.of_sweep(swept.runs(), [key for key in keys if key != "aqm"])
         figures = _figures(rows, plan.axes, keys) + _heat_maps(rows, plan.axes)
         blocks += [Section("Figures", figures)] if figures else []
         blocks.append(Section("Every combination", [_table(rows, keys)], "Means with 95 % intervals."))
-    return Document(title=plan.scenario.name, kind="Sweep", command=command, blocks=blocks)
+    remarks = [
+        *(Note(f"{capitalized(one)}.", "warning") for one in swept.warnings),
+        *(Note(f"{capitalized(one)}.") for one in swept.notes),
+    ]
+    blocks += [Section("Warnings and notes", remarks)] if remarks else []
+    blocks.append(Section("What was run", [facts]))
+    return Document(title=plan.scenario.name, kind="Sweep", command=command, blocks=blocks, verdict=said)
 
 
 def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -80,7 +86,7 @@ def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[Block]:
-
+    """Return the metrics over the first key with numbers; on the screen with a choice of metric."""
     first = next((axis for axis in axes if len(axis.values) > 1 and magnitudes(axis) is not None), None)
     found = None if first is None else magnitudes(first)
     if first is None or found is None:
@@ -95,20 +101,29 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
     frame = rows.with_columns(line, at.alias("at"))
     if frame["line"].n_unique() > MOST_LINES:
         return []
-    blocks: list[Block] = []
     across = f"{first.key} ({unit})" if unit else first.key
-    for metric in shown("lines"):
-        if metric not in frame.columns or frame[metric].is_null().all():
-            continue
-        scaled = frame.with_columns(pl.col(metric, f"{metric}_ci95") * display(metric).factor)
-        y_label = capitalized(heading(metric))
-        svg = plots.tradeoff(
-            scaled, x="at", y=metric, by="line", along="at", x_label=across, y_label=y_label,
-            log_x=geometric(numbers),
-        )  # fmt: skip
-        caption = f"{capitalized(label(metric))} over {first.key}, with 95 % intervals."
-        blocks.append(Figure(svg, caption))
-    return blocks
+    log_x = geometric(numbers)
+    drawn = [name for name in shown("lines") if _is_known(frame, name)]
+    if not drawn:
+        return []
+    stills = [
+        plots.tradeoff(
+            frame.with_columns(pl.col(name, f"{name}_ci95") * display(name).factor),
+            x="at", y=name, by="line", along="at", x_label=across, y_label=capitalized(heading(name)),
+            log_x=log_x,
+        )
+        for name in drawn
+    ]  # fmt: skip
+    chosen = dict.fromkeys([*drawn, *(name for name in shown("sweep") if _is_known(frame, name))])
+    data = live.means(frame, "at", "line", list(chosen), x_label=across, log_x=log_x)
+    names = [label(name) for name in drawn]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    caption = f"{capitalized(listed)} over {first.key}, with 95 % intervals."
+    return [Figure(stills[0], caption, live=data, more=stills[1:])]
+
+
+def _is_known(frame: pl.DataFrame, metric: str) -> bool:
+    return metric in frame.columns and not frame[metric].is_null().all()
 
 
 def _heat_maps(rows: pl.DataFrame, axes: Sequence[Axis]) -> list[Block]:
@@ -125,7 +140,7 @@ def _heat_maps(rows: pl.DataFrame, axes: Sequence[Axis]) -> list[Block]:
         return []
     blocks: list[Block] = []
     for metric in shown("lines"):
-        if metric not in frame.columns or frame[metric].is_null().all():
+        if not _is_known(frame, metric):
             continue
         svg = plots.heat_map(
             frame.with_columns(pl.col(metric) * display(metric).factor),
@@ -142,7 +157,6 @@ def geometric(numbers: Sequence[float]) -> bool:
 
 
 def _table(rows: pl.DataFrame, keys: list[str]) -> Table:
-
     columns = {key: Column(key, kind="spec" if key == "aqm" else "text") for key in keys}
     columns |= {name: metric_column(name, f"{name}_ci95") for name in shown("sweep") if name in rows.columns}
     return Table(rows, "Means over the seeds", columns)

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from sojourn.format import counted
 from sojourn.metrics import find, label, text
 from sojourn.plots.theme import labels
+from sojourn.stats import paired
 from sojourn.study.compare import EQUIVALENT, NO_DIFFERENCE, Comparison, Difference
 
 #: The two metrics of a sentence about runs.
 MAIN = ("mean_delay_s", "utilization")
+#: Whether the best value of each is the lowest.
+LOWEST = {"mean_delay_s": True, "utilization": False}
 #: Algorithms and differences of a sentence about a comparison.
 MOST, EACH = 4, 2
 
@@ -45,6 +49,68 @@ def of_runs(summary: pl.DataFrame, specs: Sequence[str]) -> str:
         else "one seed, so differences may be chance"
     )
     return f"{label(first).capitalize()} and {label(second)}: {', '.join(parts)}{rest} ({how})."
+
+
+def of_sweep(runs: pl.DataFrame, keys: Sequence[str]) -> str:
+    """Return which algorithm has the lowest delay and the highest utilization in how many combinations.
+
+    Parameters
+    ----------
+    runs
+        One row per run: the varied keys, ``aqm``, ``seed`` and the metrics.
+    keys
+        The varied keys without the algorithm.
+    """
+    specs = list(dict.fromkeys(runs["aqm"].to_list()))
+    names = labels(specs)
+    found = []
+    for metric in MAIN:
+        if metric not in runs.columns or runs[metric].is_null().all():
+            continue
+        best = "lowest" if LOWEST[metric] else "highest"
+        if len(specs) < 2:
+            known = runs.drop_nulls(metric).group_by(keys, maintain_order=True).agg(pl.col(metric).mean())
+            ends = known.sort(metric).select(metric, *keys).rows()
+            first, last = (f"{text(metric, row[0])} ({_place(keys, row[1:])})" for row in (ends[0], ends[-1]))
+            found.append(f"- **{label(metric)}** from {first} to {last}.")
+            continue
+        wins: dict[str, int] = {}
+        cells = runs.partition_by(keys, maintain_order=True) if keys else [runs]
+        for cell_runs in cells:
+            winner = _best(cell_runs, metric, LOWEST[metric])
+            wins[winner] = wins.get(winner, 0) + 1
+        parts = [f"{names[spec]} in {wins[spec]}" for spec in specs if wins.get(spec)]
+        parts += [f"no difference shown between the best two in {wins['']}"] if wins.get("") else []
+        found.append(f"- **{best} {label(metric)}**: {', '.join(parts)}.")
+    if not found:
+        return ""
+    if len(specs) < 2:
+        return "\n".join([f"**{names[specs[0]]}**, means over the seeds:", "", *found])
+    count = len(runs.select(keys).unique()) if keys else 1
+    head = f"Of {counted(count, 'combination')} of {', '.join(keys)}," if keys else "Of one scenario,"
+    return "\n".join([f"{head} paired by seed, 95 % intervals:", "", *found])
+
+
+def _place(keys: Sequence[str], values: Sequence[object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in zip(keys, values, strict=True))
+
+
+def _best(runs: pl.DataFrame, metric: str, lowest: bool) -> str:
+    """Return the spec with the best mean; empty if its difference from the second is not shown."""
+    values = {
+        spec: dict(runs.filter(pl.col("aqm") == spec).select("seed", metric).drop_nulls().iter_rows())
+        for spec in dict.fromkeys(runs["aqm"].to_list())
+    }
+    means = {spec: sum(own.values()) / len(own) for spec, own in values.items() if own}
+    order: list[str] = sorted(means, key=lambda spec: means[spec] if lowest else -means[spec])
+    if len(order) < 2:
+        return ""
+    a, b = (values[spec] for spec in order[:2])
+    seeds = sorted(a.keys() & b.keys())
+    effect = paired([a[seed] for seed in seeds], [b[seed] for seed in seeds])
+    if effect.low is None or effect.high is None or effect.low <= 0 <= effect.high:
+        return ""
+    return order[0]
 
 
 def of_comparison(comparison: Comparison) -> str:

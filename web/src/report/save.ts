@@ -11,9 +11,11 @@ export interface Drawn {
 /** Add the links of a figure: the static picture as SVG, what is shown as PNG, the data as CSV. */
 export function figureTools(figure: HTMLElement, live: Drawn | null): void {
   const name = figure.id;
-  const still = figure.querySelector<SVGSVGElement>(".sheet svg");
+  const stills = [...figure.querySelectorAll<SVGSVGElement>(".sheet > svg")];
+  const still = stills[0] ?? null;
   const tools = made("div", "tools");
-  if (still) tools.append(button("SVG", `Save ${name} as SVG`, () => download(`${name}.svg`, resolved(still), "image/svg+xml")));
+  const save = (svg: SVGSVGElement, i: number): void => download(`${name}${i ? `-${i + 1}` : ""}.svg`, resolved(svg), "image/svg+xml");
+  if (still) tools.append(button("SVG", `Save ${name} as SVG`, () => stills.forEach(save)));
   tools.append(
     button("PNG", `Save ${name} as PNG`, () => {
       const shown = live?.picture() ?? still;
