@@ -306,16 +306,21 @@ def test_the_verdict_counts_the_combinations_in_which_an_algorithm_is_best() -> 
             "mean_delay_s": delay + 1e-4 * noise,
             "utilization": 0.9,
         }
-        for limit, delays in (("20p", (0.01, 0.02)), ("30p", (0.03, 0.02)), ("40p", (0.0201, 0.02)))
+        for limit, delays in (
+            ("20p", (0.01, 0.02)),
+            ("30p", (0.03, 0.02)),
+            ("40p", (0.0201, 0.02)),
+            ("50p", (0.03, 0.02)),
+        )
         for aqm, delay in zip(("red", "pie"), delays, strict=True)
         for seed, noise in ((1, 0.0), (2, 3.0 if aqm == "red" else -3.0), (3, -1.0))
     ]
     said = verdict.of_sweep(pl.DataFrame(rows), ["queue.limit"])
-    assert "Of 3 combinations of queue.limit, paired by seed" in said
+    assert "Of 4 combinations of queue.limit, paired by seed" in said
     assert (
-        "- **lowest mean delay**: RED in 1, PIE in 1, no difference shown between the best two in 1." in said
+        "- **lowest mean delay**: RED in 1, PIE in 2, no difference shown between the best two in 1." in said
     )
-    assert "- **highest utilization**: no difference shown between the best two in 3." in said
+    assert "- **highest utilization**: no difference shown between the best two in 4." in said
     one = verdict.of_sweep(pl.DataFrame(rows).filter(pl.col("aqm") == "pie"), ["queue.limit"])
     assert one.startswith("**PIE**, means over the seeds:")
     assert "(queue.limit 20p)" in one
