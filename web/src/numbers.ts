@@ -21,11 +21,24 @@ export const METRICS: Shown[] = [
   { key: "mark_ratio", label: "mark ratio", factor: 100, unit: "%", better: "lower" },
   { key: "jain_index", label: "Jain fairness index", factor: 1, unit: "", better: "higher" },
   { key: "page_time_mean_s", label: "mean page load time", factor: 1e3, unit: "ms", better: "lower" },
+  { key: "mos", label: "calls: mean opinion score", factor: 1, unit: "", better: "higher" },
+  { key: "late_ratio", label: "games: late or lost", factor: 100, unit: "%", better: "lower" },
 ];
 
+/** A number with three significant digits, but at least those of its integer part. */
 export function digits(x: number): string {
   const size = Math.abs(x);
-  return size >= 100 ? x.toFixed(0) : size >= 10 ? x.toFixed(1) : size >= 0.1 || x === 0 ? x.toFixed(2) : x.toPrecision(2);
+  return size >= 100 || x === 0 ? x.toFixed(0) : x.toPrecision(3);
+}
+
+/** A mean and the half-width of its interval, to the digits that the interval supports, five at most. */
+export function withMargin(mean: number, half: number): string {
+  if (half === 0) return `${digits(mean)} ± 0`;
+  const [size, leading] = [Math.floor(Math.log10(half)), half.toExponential(1)[0]];
+  const most = 4 - Math.floor(Math.log10(Math.max(Math.abs(mean), half)));
+  const decimals = Math.max(0, Math.min(9, most, -size + (leading === "1" ? 1 : 0)));
+  const margin = half.toFixed(decimals);
+  return `${mean.toFixed(decimals)} ± ${Number(margin) ? margin : `<${(10 ** -decimals).toFixed(decimals)}`}`;
 }
 
 const column = (views: View[], key: string): (number | null)[] => views.map((view) => view.summary[key] ?? null);
@@ -37,8 +50,8 @@ export function table(specs: string[], runs: View[][]): string[][] {
     const cells = runs.map((views) => {
       const found = estimate(known(column(views, metric.key)));
       if (!found) return "–";
-      const mean = digits(found.mean * metric.factor);
-      return found.half === null ? mean : `${mean} ± ${digits(found.half * metric.factor)}`;
+      const mean = found.mean * metric.factor;
+      return found.half === null ? digits(mean) : withMargin(mean, found.half * metric.factor);
     });
     if (cells.some((cell) => cell !== "–")) rows.push([metric.unit ? `${metric.label} (${metric.unit})` : metric.label, ...cells]);
   }
@@ -59,10 +72,10 @@ export function sentence(specs: string[], runs: View[][]): string {
     if (found.half === null) {
       parts.push(`${metric.label} ${digits(size)} ${metric.unit} ${direction} with one seed`);
     } else if (Math.abs(found.mean) <= found.half) {
-      parts.push(`no difference of ${metric.label} shown (${digits(found.mean * metric.factor)} ± ${digits(found.half * metric.factor)} ${metric.unit})`);
+      parts.push(`no difference of ${metric.label} shown (${withMargin(found.mean * metric.factor, found.half * metric.factor)} ${metric.unit})`);
     } else {
       const better = (direction === "lower") === (metric.better === "lower") ? "better" : "worse";
-      parts.push(`${metric.label} ${digits(size)} ± ${digits(found.half * metric.factor)} ${metric.unit} ${direction} (${better})`);
+      parts.push(`${metric.label} ${withMargin(size, found.half * metric.factor)} ${metric.unit} ${direction} (${better})`);
     }
   }
   return `${b} beside ${a}: ${parts.join("; ")}. ${count(runs[1] ?? [])}, 95 % intervals of paired differences.`;

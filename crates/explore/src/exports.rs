@@ -9,6 +9,8 @@ use std::cell::RefCell;
 thread_local! {
     static REQUEST: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static STREAM: RefCell<Option<Stream>> = const { RefCell::new(None) };
+    /// Why the run ended before its end.
+    static FAILURE: RefCell<Option<String>> = const { RefCell::new(None) };
     static ANSWER: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -27,6 +29,7 @@ pub extern "C" fn request(length: usize) -> *mut u8 {
 #[allow(unsafe_code, unreachable_pub, reason = "exported by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn begin(seed: u32) -> usize {
+    FAILURE.set(None);
     let plan = REQUEST.with_borrow(|bytes| serde_json::from_slice(bytes));
     let stream = match plan {
         Ok(plan) => Stream::new(plan, u64::from(seed), None).map_err(|why| why.to_string()),
@@ -45,7 +48,14 @@ pub extern "C" fn begin(seed: u32) -> usize {
 #[allow(unsafe_code, unreachable_pub, reason = "exported by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn advance() -> bool {
-    STREAM.with_borrow_mut(|stream| stream.as_mut().is_none_or(|stream| stream.advance().unwrap_or(true)))
+    STREAM.with_borrow_mut(|stream| {
+        stream.as_mut().is_none_or(|stream| {
+            stream.advance().unwrap_or_else(|why| {
+                FAILURE.set(Some(why.to_string()));
+                true
+            })
+        })
+    })
 }
 
 /// Return the length of the curves since the last call.
@@ -59,7 +69,11 @@ pub extern "C" fn part() -> usize {
 #[allow(unsafe_code, unreachable_pub, reason = "exported by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn finish() -> usize {
-    match STREAM.take().map(Stream::finish) {
+    let stream = STREAM.take();
+    if let Some(why) = FAILURE.take() {
+        return failed(&why);
+    }
+    match stream.map(Stream::finish) {
         Some(Ok(text)) => answered(text),
         Some(Err(why)) => failed(&why.to_string()),
         None => failed("no run has begun"),

@@ -6,6 +6,7 @@
 
 mod counters;
 mod decision;
+mod e_model;
 #[cfg(target_arch = "wasm32")]
 mod exports;
 mod packets;

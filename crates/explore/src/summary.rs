@@ -2,6 +2,7 @@
 //!
 //! They have the names and formulas of `python/sojourn/metrics`; `tests/explore` compares the two.
 
+use crate::e_model::{self, Codec};
 use serde::Serialize;
 use sojourn_sim::{Plan, QueueRecord, Record, plan::TrafficKind};
 
@@ -19,6 +20,10 @@ pub(crate) struct Summary {
     mean_queue_packets: f64,
     jain_index: Option<f64>,
     page_time_mean_s: Option<f64>,
+    /// Mean over all calls.
+    mos: Option<f64>,
+    /// Datagrams that are lost or arrive after the time of their use, of sources other than calls.
+    late_ratio: Option<f64>,
 }
 
 impl Summary {
@@ -40,6 +45,8 @@ impl Summary {
             mean_queue_packets: queue.packet_ns * 1e-9 / seconds,
             jain_index: jain(plan, record, &rows),
             page_time_mean_s: page_time(record),
+            mos: opinion(plan, record),
+            late_ratio: late(plan, record),
         }
     }
 }
@@ -90,4 +97,44 @@ fn page_time(record: &Record) -> Option<f64> {
     let (sum, count) =
         finished.fold((0.0, 0.0), |(sum, n), (start, end)| (sum + (end - start) as f64, n + 1.0));
     ratio(sum * 1e-9, count)
+}
+
+/// The codec of a source of datagrams, by its row in the record of their deliveries.
+fn codec(plan: &Plan, record: &Record, row: usize) -> Option<Codec> {
+    let flow = record.deliveries.flow[row] as usize;
+    plan.traffic[record.flows.traffic[flow] as usize].codec.as_deref().and_then(Codec::named)
+}
+
+/// Mean opinion score of the calls that were heard.
+fn opinion(plan: &Plan, record: &Record) -> Option<f64> {
+    let all = &record.deliveries;
+    let mut found = Vec::new();
+    for row in 0..all.flow.len() {
+        let (Some(codec), heard) = (codec(plan, record, row), all.playout_packets[row]) else { continue };
+        if heard == 0 {
+            continue;
+        }
+        let unusable = all.lost_packets[row] + all.late_packets[row];
+        let sent = heard + all.lost_packets[row];
+        let loss = unusable as f64 / sent as f64;
+        let burst = if 0 < unusable && unusable < sent {
+            unusable as f64 / all.unusable_periods[row].max(1) as f64 * (1.0 - loss)
+        } else {
+            1.0 // no runs to compare
+        };
+        let delay = all.playout_ns[row] as f64 / heard as f64 / 1e9 + codec.delay;
+        found.push(e_model::mos(delay, loss, burst, codec));
+    }
+    ratio(found.iter().sum(), found.len() as f64)
+}
+
+fn late(plan: &Plan, record: &Record) -> Option<f64> {
+    let all = &record.deliveries;
+    let rows = (0..all.flow.len())
+        .filter(|row| all.playout_packets[*row] > 0 && codec(plan, record, *row).is_none());
+    let (useless, sent) = rows.fold((0, 0), |(useless, sent), row| {
+        let lost = all.lost_packets[row];
+        (useless + lost + all.late_packets[row], sent + lost + all.playout_packets[row])
+    });
+    ratio(useless as f64, sent as f64)
 }
