@@ -19,6 +19,8 @@ import pytest
 from sojourn.algorithms.tc import Place, accepted, burst_for, tc_line
 from sojourn.errors import InputError
 from sojourn.papers.avqred2007 import arithmetic
+from sojourn.report import Section, Table
+from sojourn.report.tuned import for_tuned
 from sojourn.spec.aqm_spec import Spec, aqm
 from sojourn.spec.scenario import Scenario
 from sojourn.study.tune.advice import findings, place, sentences
@@ -159,6 +161,15 @@ def test_a_list_is_ranked(short: Scenario, tmp_path: Path) -> None:
     assert set(tuned.ranking.sums) == {"red", "red max_p 0.5", "pie", "droptail"}
     assert len(tuned.chosen) == 2
     assert tuned.comparison.baseline == "droptail"
+    tried, choice = for_tuned(tuned).blocks[1:]
+    for section, names in ((tried, "aqm"), (choice, "setting")):
+        assert isinstance(section, Section)
+        (table,) = [one for one in section.blocks if isinstance(one, Table)]
+        assert table.columns is not None
+        (column,) = [name for name, one in table.columns.items() if one.title == "max_p"]
+        assert dict(table.frame.select(names, column).iter_rows()) == {
+            one: "0.5" if one == "red max_p 0.5" else None for one in specs
+        }
     with pytest.raises(InputError, match="nothing to rank"):
         Tune(short, ["red"], aims, {}, rule="rank")
     with pytest.raises(InputError, match="by: 'rnak' is not a rule"):

@@ -63,13 +63,16 @@ def front(
                         some[across[0]] * across[2], some[up[0]] * up[2], color=colour, linestyle="none",
                         markersize=4, label=f"{looks[name].title}, {label}" if some.height else None, **style,
                     )  # fmt: skip
-            for spec, text, offset in ((baseline, "baseline", (7, -9)), (chosen, "chosen", (-34, 7))):
+            for spec, text, offset in ((baseline, "baseline", (7, -9)), (chosen, "chosen", (0, 9))):
                 row = frame.filter(aqm=spec)
                 if not row.height or (spec == chosen == baseline and text == "baseline"):
                     continue
                 at = row[across[0]][0] * across[2], row[up[0]][0] * up[2]
                 axes.plot(*at, "o", markersize=9, markerfacecolor="none", color=INK, markeredgewidth=0.9)
-                axes.annotate(text, at, xytext=offset, textcoords="offset points", fontsize=7, color=MUTED)
+                axes.annotate(
+                    text, at, xytext=offset, textcoords="offset points", fontsize=7, color=MUTED,
+                    ha="left" if offset[0] else "center",
+                )  # fmt: skip
             axes.set_xlabel(across[1])
             y_title(axes, up[1])
             axes.margins(0.08)

@@ -8,12 +8,15 @@ from sojourn import plots
 from sojourn.format import capitalized
 from sojourn.metrics import display, heading, label
 from sojourn.report.document import Block, Code, Column, Document, Facts, Figure, Section, Table, Text
+from sojourn.report.over_time import set_values
 from sojourn.report.results import metric_column
 from sojourn.study.significance import RELATIVE, SHARE, Standings
 from sojourn.study.tune.advice import sentences
 from sojourn.study.tune.model import Tuned
 from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
 
+#: Parameters that have a column of their own in the tables.
+MOST_PARAMETERS = 8
 RULES = {"search": "search (Optuna, tree-structured Parzen estimator)", "rank": "rank of all"}
 
 
@@ -47,9 +50,7 @@ def for_tuned(tuned: Tuned) -> Document:
     fresh = plan.fresh
     facts = Facts(
         {
-            "rule": "search (Optuna, tree-structured Parzen estimator)"
-            if plan.rule == "search"
-            else "rank of all",
+            "rule": RULES[plan.rule],
             "settings": f"{len(tuned.trials)}",
             "seeds of each": f"{plan.seed_from} to {plan.seed_from + plan.seeds - 1}",
             "held-out seeds": f"{fresh[0]} to {fresh[-1]}",
@@ -78,9 +79,11 @@ def _tried(tuned: Tuned) -> list[Block]:
     names = [aim.metric for aim in tuned.plan.objectives]
     aims = [(name, capitalized(heading(name)), display(name).factor) for name in names]
     figure = plots.front(frame, aims, chosen=tuned.chosen[0], baseline=tuned.comparison.baseline)
+    frame, parameters = _with_parameters(frame, "aqm")
     columns = {
         "trial": Column("no."),
         "aqm": Column("setting", kind="spec"),
+        **parameters,
         "state": Column("", kind="text"),
         "seeds": Column("seeds"),
         **{name: metric_column(name) for name in names},
@@ -93,6 +96,25 @@ def _tried(tuned: Tuned) -> list[Block]:
         ),
         Table(frame, "Every setting", columns),
     ]
+
+
+def _with_parameters(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, dict[str, Column]]:
+    """Add a column for each parameter that the settings set, if there are at most `MOST_PARAMETERS`."""
+    values = [set_values(spec)[1] for spec in frame[column]]
+    names = list(dict.fromkeys(name for one in values for name in one))
+    if len(names) > MOST_PARAMETERS:
+        return frame, {}
+    added = [
+        pl.Series(f"{name} of {column}", [_written(one.get(name)) for one in values], pl.String)
+        for name in names
+    ]
+    return frame.with_columns(added), {f"{name} of {column}": Column(name, kind="text") for name in names}
+
+
+def _written(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return None if value is None else str(value)
 
 
 def _rule(tuned: Tuned) -> str:
@@ -128,13 +150,15 @@ def _standings(standings: Standings) -> Block:
         }
         for name in standings.order
     ]
+    frame, parameters = _with_parameters(pl.DataFrame(rows, infer_schema_length=None), "setting")
     columns = {
         "place": Column("place"),
         "setting": Column("setting", kind="spec"),
+        **parameters,
         **{f"record_{one.metric}": Column(label(one.metric), kind="text") for one in standings.aims},
         "score": Column("score"),
     }
-    return Table(pl.DataFrame(rows, infer_schema_length=None), "Significant wins and losses", columns)
+    return Table(frame, "Significant wins and losses", columns)
 
 
 def _ranking(tuned: Tuned) -> Block:
@@ -153,10 +177,12 @@ def _ranking(tuned: Tuned) -> Block:
         }
         for name in ranking.order
     ]
+    frame, parameters = _with_parameters(pl.DataFrame(rows, infer_schema_length=None), "setting")
     columns = {
         "place": Column("place"),
         "setting": Column("setting", kind="spec"),
+        **parameters,
         **{f"rank_{o.metric}": Column(f"rank in {label(o.metric)}") for o in ranking.objectives},
         "sum": Column("sum"),
     }
-    return Table(pl.DataFrame(rows, infer_schema_length=None), "The rank rule", columns)
+    return Table(frame, "The rank rule", columns)
