@@ -240,6 +240,7 @@ def test_the_command_says_what_the_margins_mean(
         (("stability", "pi", "--flows", "x"), "not a number"),
         (("stability", "blue"), "no linear loop"),
         (("stability", "pie", "--flows", "9:3", "--rtt", "1ms:9ms"), "LOW:HIGH"),
+        (("stability", "pi", "--flows", "5:50", "--rtt", "1ms:9ms", "--out", "m.html"), "like m.svg"),
         (("design", "pid"), "did you mean"),
     ],
 )

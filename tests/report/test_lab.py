@@ -17,6 +17,7 @@ from sojourn import _core, report, templates
 from sojourn.explore.page import engine
 from sojourn.report.document import Lab, Section, Text
 from sojourn.report.lab import counters, lab
+from sojourn.report.results import main_metrics, remarks
 from sojourn.results import Results
 from sojourn.spec.scenario import Scenario
 
@@ -44,6 +45,23 @@ def test_a_stored_record_has_the_same_digest(home: Results, tmp_path: Path) -> N
     opened = Results.open(tmp_path / "out")
     assert counters(opened.outcomes[0].record) == counters(stored.outcomes[0].record)
     assert counters(home.outcomes[0].record) == counters(stored.outcomes[0].record)
+
+
+def test_many_metrics_of_few_algorithms_are_rows(home: Results) -> None:
+    """A column each would be cut in a window of 1400 pixels.
+
+    Mutants seen to fail: always columns; a remark for each note.
+    """
+    results_section = report.for_results(home).blocks[0]
+    assert isinstance(results_section, Section)
+    (table,) = [one for one in results_section.blocks if isinstance(one, report.Table)]
+    assert table.columns is not None
+    assert list(table.columns)[:2] == ["metric", "label"]
+    known = set(home.summary().drop_nulls("mean")["metric"]) - {"mark_ratio"}
+    assert table.frame["metric"].to_list() == [one for one in main_metrics(home) if one in known]
+    assert table.frame.height > 9
+    texts = [one.text for one in remarks(["w", "v"], ["a", "b"]) if isinstance(one, report.Note)]
+    assert texts == ["w", "v", "- a\n- b"]
 
 
 @pytest.mark.parametrize("why", ["world", "own algorithm", "every queue"])

@@ -36,9 +36,9 @@ OneRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of th
 OneRtt = Annotated[
     str, typer.Option("--rtt", metavar="TIME", help="Longest round-trip time without queueing.")
 ]
-#: Labels of the axes of a map.
 #: Algorithms whose gains depend on the drop probability.
 GAIN_STEPS = ("pie", "fq_pie")
+#: Labels of the axes of a map.
 AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
 #: Points of a map at which the loop has no equilibrium, by the key of the JSON.
 NO_POINT = "no operating point"
@@ -99,6 +99,9 @@ def stability(
     if ranges:
         out = out or Path("stability.svg")
         _can_be_written(out)
+        if out.suffix.lower() != ".svg":
+            allowed = f"a name like {out.with_suffix('.svg').name}"
+            raise InputError("--out", f"= {out} is not the name of an SVG file", allowed)
         found = _map(spec, values, ranges, points, size, limit, ecn, out)
     else:
         found = _point(spec, values, size, limit, ecn)

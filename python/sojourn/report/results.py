@@ -107,6 +107,10 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
     )
 
 
+#: Metrics that a table has side by side; with more, and `FEW` algorithms at most, each metric is a row.
+MOST_COLUMNS, FEW = 9, 5
+
+
 def metric_table(
     summary: pl.DataFrame,
     metrics: Sequence[str],
@@ -184,7 +188,7 @@ def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int], fast_pat
     net: dict[str, Fact] = {
         "bottleneck": ", ".join(str(dumbbell[k]) for k in ("rate", "delay") if k in dumbbell) or None,
         "links": len(link) if link and not shell else None,
-        **{key.replace("_", " "): None if value is None else str(value) for key, value in shell.items()},
+        **{key.replace("_", " "): _option(value) for key, value in shell.items()},
         "buffer": queue.get("limit"),
         "measured queue": plan.get("measure", {}).get("queue"),
         "traffic": [_traffic(entry) for entry in plan.get("traffic", [])] or None,
@@ -193,6 +197,15 @@ def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int], fast_pat
     }
     shown = [{k: v for k, v in facts.items() if v} for facts in (run, net)]
     return [Columns([Facts(facts) for facts in shown if facts])]
+
+
+def _option(value: object) -> str:
+    """Return an option of `sojourn shell` as text; empty if it is not set."""
+    if value is None or value == []:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _traffic(entry: Mapping[str, Any]) -> str:
@@ -211,8 +224,15 @@ def _range(seeds: Sequence[int]) -> str:
 
 
 def _warnings(results: ResultsLike) -> list[Block]:
-    notes = getattr(results, "notes", ())
-    return [*(Note(one, "warning") for one in results.warnings), *(Note(one) for one in notes)]
+    return remarks(results.warnings, getattr(results, "notes", ()))
+
+
+def remarks(warnings: Sequence[str], notes: Sequence[str]) -> list[Block]:
+    """Return each warning, and all notes as one remark."""
+    found: list[Block] = [Note(one, "warning") for one in warnings]
+    if len(notes) > 1:
+        return [*found, Note("\n".join(f"- {one}" for one in notes))]
+    return [*found, *(Note(one) for one in notes)]
 
 
 def _results(results: ResultsLike, summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
@@ -233,7 +253,11 @@ def _results(results: ResultsLike, summary: pl.DataFrame, specs: Sequence[str]) 
                 live=live.points(results.runs, specs),
             )
         )
-    found.append(metric_table(summary, metrics, caption))
+    known = [name for name in metrics if _known(summary, name)]
+    if len(known) > MOST_COLUMNS and len(specs) <= FEW:
+        found.append(_metric_rows(summary, specs, known, caption))
+    else:
+        found.append(metric_table(summary, metrics, caption))
     return found
 
 

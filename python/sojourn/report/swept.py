@@ -15,7 +15,7 @@ from sojourn.format import capitalized
 from sojourn.metrics import display, heading, label, shown
 from sojourn.report import live, verdict
 from sojourn.report.document import Block, Column, Document, Facts, Figure, Note, Section, Table
-from sojourn.report.results import metric_column
+from sojourn.report.results import metric_column, remarks
 from sojourn.study.axes import Axis, magnitudes
 from sojourn.study.sweep.model import Swept
 
@@ -67,11 +67,9 @@ def for_swept(swept: Swept, command: str = "") -> Document:
         figures = _figures(rows, plan.axes, keys) + _heat_maps(rows, plan.axes)
         blocks += [Section("Figures", figures)] if figures else []
         blocks.append(Section("Every combination", [_table(rows, keys)], "Means with 95 % intervals."))
-    remarks = [
-        *(Note(f"{capitalized(one)}.", "warning") for one in swept.warnings),
-        *(Note(f"{capitalized(one)}.") for one in swept.notes),
-    ]
-    blocks += [Section("Warnings and notes", remarks)] if remarks else []
+    said_of = [[f"{capitalized(one)}." for one in each] for each in (swept.warnings, swept.notes)]
+    notes = remarks(*said_of)
+    blocks += [Section("Warnings and notes", notes)] if notes else []
     blocks.append(Section("What was run", [facts]))
     return Document(title=plan.scenario.name, kind="Sweep", command=command, blocks=blocks, verdict=said)
 
