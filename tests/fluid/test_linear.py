@@ -186,6 +186,27 @@ def test_the_command_draws_a_map(cli: Cli, tmp_path: Path):
     assert "pie, 40 flows, packets of 500 B" in (tmp_path / "stability.svg").read_text()
 
 
+def test_the_command_writes_reports(cli: Cli, tmp_path: Path):
+    """Seen to fail: a report without its figure; the range of the map missing among the facts."""
+    done = cli("stability", "pi q_ref 50", "--out", "loop.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "loop.html").read_text()
+    assert "Gain of the open loop" in page
+    assert page.count("data-frames") >= 1
+    margin = re.search(r"phase margin \(degrees\) +([\d.]+)", done.stdout)
+    assert margin is not None
+    assert f">{float(margin[1]):.4g}<" in page
+    done = cli("stability", "pie", "--flows", "5:500", "--rtt", "20ms:1s", "--points", 9, "--out", "map.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "map.html").read_text()
+    assert "of 81 points of the map" in page
+    assert "5 to 500" in page
+    assert "Steps in the map" in page
+    done = cli("stability", "red max_p 0.01", "--out", "none.html")
+    assert done.returncode == 0, done.stderr
+    assert "No operating point" in (tmp_path / "none.html").read_text()
+
+
 @pytest.mark.parametrize("name", ["nowhere/map.svg", "folder", "file/map.svg"])
 def test_a_map_that_cannot_be_written_is_not_calculated(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -235,12 +256,15 @@ def test_the_command_says_what_the_margins_mean(
     ("words", "says"),
     [
         (("stability", "pi", "--flows", "5:50"), "two ranges"),
-        (("stability", "pi", "--out", "map.svg"), "--out is for a map, and nothing has a range"),
+        (("stability", "red max_p 0.01", "--out", "gain.svg"), "no operating point to draw"),
         (("stability", "pi", "--rtt", "100"), "--rtt"),
         (("stability", "pi", "--flows", "x"), "not a number"),
         (("stability", "blue"), "no linear loop"),
         (("stability", "pie", "--flows", "9:3", "--rtt", "1ms:9ms"), "LOW:HIGH"),
-        (("stability", "pi", "--flows", "5:50", "--rtt", "1ms:9ms", "--out", "m.html"), "like m.svg"),
+        (
+            ("stability", "pi", "--flows", "5:50", "--rtt", "1ms:9ms", "--out", "m.pdf"),
+            "like m.svg and m.html",
+        ),
         (("design", "pid"), "did you mean"),
     ],
 )

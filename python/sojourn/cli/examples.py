@@ -35,7 +35,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "explore": ("sojourn explore home.toml --aqm droptail --aqm fq_codel", "sojourn explore --tour codel"),
     "stability": (
         "sojourn stability pie --flows 10 --rate 50Mbit/s --rtt 40ms",
-        "sojourn stability pie --flows 5:500 --rtt 20ms:1s --out map.svg",
+        "sojourn stability pie --flows 5:500 --rtt 20ms:1s --out map.html",
     ),
     "design": (
         "sojourn design pi --flows 60 --rate 15Mbit/s --rtt 240ms",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import shlex
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +21,10 @@ from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
 from sojourn.rules import Rule, pi
 from sojourn.spec.units import Wrong, number
+
+if TYPE_CHECKING:
+    from sojourn.report.document import Fact
+    from sojourn.worlds.fluid.linear import Loop
 
 Flows = Annotated[
     str, typer.Option("--flows", metavar="N", help="Number of long TCP flows, or a range 10:1000.")
@@ -38,10 +44,28 @@ OneRtt = Annotated[
 ]
 #: Algorithms whose gains depend on the drop probability.
 GAIN_STEPS = ("pie", "fq_pie")
+STEPS = "steps in the map: PIE's gains change in steps with the drop probability (RFC 8033, section 5.1)"
 #: Labels of the axes of a map.
 AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
+#: Endings of what ``--out`` writes.
+FORMATS = (".svg", ".html")
 #: Points of a map at which the loop has no equilibrium, by the key of the JSON.
 NO_POINT = "no operating point"
+#: Results that are not numbers.
+HEADLINES = ("stable", "behaviour")
+#: Key, label and unit of the other results.
+FACTS = {
+    "queue p": ("queue_packets", "queue", "packets"),
+    "p": ("probability", "probability", ""),
+    "window p": ("window_packets", "window", "packets"),
+    "rtt s": ("rtt_s", "round-trip time", "s"),
+    "gain margin": ("gain_margin", "gain margin", ""),
+    "phase margin": ("phase_margin_degrees", "phase margin", "degrees"),
+    "delay margin s": ("delay_margin_s", "delay margin", "s"),
+    "crossover rad/s": ("crossover_rad_per_s", "crossover", "rad/s"),
+    "stable, but rings": ("rings", "stable, but rings", ""),
+    NO_POINT: ("no_operating_point", "no operating point", ""),
+}
 #: Below this phase margin, in degrees, a stable loop rings (docs/fluid.md).
 RINGS = 60.0
 
@@ -71,9 +95,10 @@ def stability(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="File of the map, as SVG [default: stability.svg].",
+            help="File of the map, or of the loop's gain: .svg, or .html for a report "
+            "[default of a map: stability.svg].",
             show_default=False,
-            parser=path_of("--out", "an SVG file"),
+            parser=path_of("--out", "a file with the ending .svg or .html"),
         ),
     ] = None,
     json: Json = False,
@@ -89,41 +114,28 @@ def stability(
             "is the only range" if len(ranges) == 1 else "is a third range",
             "two ranges for a map, or none",
         )
-    if out is not None and not ranges:
-        problem = "is for a map, and nothing has a range"
-        raise InputError("--out", problem, "with two ranges, like --flows 10:1000 --rtt 10ms:500ms")
     if not 2 <= points <= 1000:
         raise InputError("--points", f"= {points} is out of range", "2 to 1000")
     size = _number("bytes", packet, "--packet")
     values = {name: _ends(name, word, size) for name, word in given.items()}
     if ranges:
         out = out or Path("stability.svg")
+    if out is not None:
         _can_be_written(out)
-        if out.suffix.lower() != ".svg":
-            allowed = f"a name like {out.with_suffix('.svg').name}"
-            raise InputError("--out", f"= {out} is not the name of an SVG file", allowed)
+        if out.suffix.lower() not in FORMATS:
+            allowed = f"names like {out.with_suffix('.svg').name} and {out.with_suffix('.html').name}"
+            raise InputError("--out", f"= {out} is neither an SVG nor an HTML file", allowed)
+    if ranges and out is not None:
         found = _map(spec, values, ranges, points, size, limit, ecn, out)
     else:
-        found = _point(spec, values, size, limit, ecn)
+        found = _point(spec, values, size, limit, ecn, out)
     _emit(f"Stability of {spec}", found, json, export)
 
 
 def _emit(title: str, found: dict[str, Any], json: bool, export: list[Path] | None) -> None:
-    facts = {
-        "queue p": ("queue_packets", "queue", "packets"),
-        "p": ("probability", "probability", ""),
-        "window p": ("window_packets", "window", "packets"),
-        "rtt s": ("rtt_s", "round-trip time", "s"),
-        "gain margin": ("gain_margin", "gain margin", ""),
-        "phase margin": ("phase_margin_degrees", "phase margin", "degrees"),
-        "delay margin s": ("delay_margin_s", "delay margin", "s"),
-        "crossover rad/s": ("crossover_rad_per_s", "crossover", "rad/s"),
-        "stable, but rings": ("rings", "stable, but rings", ""),
-        NO_POINT: ("no_operating_point", "no operating point", ""),
-    }
     columns = []
     for name in found:
-        key, label, unit = facts.get(name, (name.replace(" ", "_"), name, ""))
+        key, label, unit = FACTS.get(name, (name.replace(" ", "_"), name, ""))
         columns.append(Column(key, label, Scale(1.0, unit), 6 if "spec" in found else 4))
     table = Table("margins", title, columns, [tuple(found.values())], keys=0, turned=True)
     emit(Output(title, [table], found), json, export)
@@ -184,7 +196,12 @@ def _can_be_written(file: Path) -> None:
 
 
 def _point(
-    spec: str, values: dict[str, list[float]], packet: float, limit: float | None, ecn: bool
+    spec: str,
+    values: dict[str, list[float]],
+    packet: float,
+    limit: float | None,
+    ecn: bool,
+    out: Path | None = None,
 ) -> dict[str, Any]:
     from sojourn.worlds.fluid.linear import loop, margins
 
@@ -197,7 +214,7 @@ def _point(
         return float(value[0]) if math.isfinite(value[0]) else None
 
     phase, has_point = plain(near.phase), math.isfinite(found.q[0])
-    return {
+    result = {
         "stable": bool(near.stable[0]) if has_point else None,
         "behaviour": _behaviour(bool(near.stable[0]), phase, has_point),
         "queue p": plain(found.q),
@@ -208,6 +225,52 @@ def _point(
         "phase margin": phase,
         "delay margin s": plain(near.delay),
         "crossover rad/s": plain(near.crossover),
+    }
+    if out is not None:
+        _draw_loop(spec, found, result, _given(values, packet, limit, ecn), out)
+    return result
+
+
+def _draw_loop(spec: str, found: Loop, result: dict[str, Any], given: dict[str, Fact], out: Path) -> None:
+    """Write the gain of a loop as a picture or as a report."""
+    from sojourn import plots
+    from sojourn.report import write
+    from sojourn.report.margins import for_loop
+    from sojourn.worlds.fluid.linear import FREQUENCIES
+
+    picture = None
+    if math.isfinite(found.q[0]):
+        omega = FREQUENCIES / found.rtt[0]
+        picture = plots.bode(omega, found.response(omega[None, :])[0], spec=spec)
+    if out.suffix.lower() == ".html":
+        facts: dict[str, Fact] = {}
+        for name, value in result.items():
+            if name not in HEADLINES:
+                _, label, unit = FACTS[name]
+                facts[f"{label} ({unit})" if unit else label] = None if value is None else f"{value:.4g}"
+        write(for_loop(spec, str(result["behaviour"]), given, facts, picture, _command()), out)
+    elif picture is None:
+        raise InputError("--out", f"= {out}: there is no operating point to draw", "a report, as .html")
+    else:
+        files.write(out, picture)
+    note(f"loop: {out}")
+
+
+def _command() -> str:
+    return shlex.join(["sojourn", *sys.argv[1:]])
+
+
+def _given(values: dict[str, list[float]], packet: float, limit: float | None, ecn: bool) -> dict[str, Fact]:
+    """Return link and flows in words, with the ranges of a map."""
+    factors = {"flows": 1.0, "rate": 8 * packet / 1e6, "rtt": 1e3}
+    found: dict[str, Fact] = {
+        AXES[name]: " to ".join(f"{factors[name] * end:g}" for end in ends) for name, ends in values.items()
+    }
+    return {
+        **found,
+        "Packets (bytes)": f"{packet:g}",
+        "Buffer (packets)": "none" if limit is None else f"{limit:g}",
+        "Signals": "marks" if ecn else "drops",
     }
 
 
@@ -235,6 +298,8 @@ def _map(
     import numpy as np
 
     from sojourn import plots
+    from sojourn.report import write
+    from sojourn.report.margins import for_map
     from sojourn.worlds.fluid.linear import loop, margins
 
     across, up = (np.geomspace(values[name][0], values[name][1], points) for name in ranges)
@@ -256,19 +321,21 @@ def _map(
         title=f"Stability of {spec}",
         caption=", ".join([spec, *_fixed(values, ranges, packet)]),
     )
-    files.write(out, svg)
-    note(f"map: {out}")
-    if spec.split()[0] in GAIN_STEPS:
-        note(
-            "steps in the map: PIE's gains change in steps with the drop probability (RFC 8033, section 5.1)"
-        )
-    return {
+    counts = {
         "points": points * points,
         "stable": int(near.stable.sum()),
         "stable, but rings": int((near.stable & (near.phase < RINGS)).sum()),
         NO_POINT: int(np.isnan(found.q).sum()),
-        "map": str(out),
     }
+    remark = STEPS if spec.split()[0] in GAIN_STEPS else ""
+    if out.suffix.lower() == ".html":
+        write(for_map(spec, counts, _given(values, packet, limit, ecn), svg, remark, _command()), out)
+    else:
+        files.write(out, svg)
+    note(f"map: {out}")
+    if remark:
+        note(remark)
+    return {**counts, "map": str(out)}
 
 
 def design(

@@ -6,6 +6,7 @@ One kind of figure per file. Colours, dashes, markers and short names of algorit
 
 from sojourn.plots._agreement import agreement
 from sojourn.plots._bars import bars
+from sojourn.plots._bode import bode
 from sojourn.plots._contours import contours
 from sojourn.plots._curve import Mark, Rule, curve
 from sojourn.plots._decimate import block_means, decimate
@@ -37,6 +38,7 @@ __all__ = [
     "bars",
     "bifurcation",
     "block_means",
+    "bode",
     "boxes",
     "cdf",
     "contours",

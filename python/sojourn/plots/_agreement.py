@@ -79,7 +79,7 @@ def agreement(
             axes.plot([low, high], [low, high], color=MUTED, linewidth=0.8, dashes=(4, 3))
             for row in rows.iter_rows(named=True):
                 look = looks[row[by]]
-                axes.errorbar(
+                drawn = axes.errorbar(
                     row[x],
                     row[y],
                     yerr=row.get(f"{y}_ci95") or None,
@@ -91,6 +91,7 @@ def agreement(
                     linewidth=0,
                     label=look.title if name == panels[0] else None,
                 )
+                fig.names[drawn.lines[0]] = [look.title]
             axes.set_title(str(name), fontsize=8, fontweight="normal")
             axes.set_xlim(low, high)
             axes.set_ylim(low, high)

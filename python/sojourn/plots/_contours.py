@@ -9,8 +9,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import ArrayLike
 
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, to_svg, y_title
+from sojourn.plots.frames import Cells
 from sojourn.plots.theme import INK, MUTED, SHADE
+
+#: Columns and rows whose values a page can read.
+MOST = 40
 
 
 def contours(
@@ -29,7 +33,7 @@ def contours(
     caption: str = "",
     width: float = WIDTH,
     height: float = 3.6,
-) -> str:
+) -> Svg:
     """Draw contours of z(x, y) on logarithmic axes.
 
     Parameters
@@ -57,8 +61,8 @@ def contours(
 
     Returns
     -------
-    str
-        SVG.
+    Svg
+        SVG text.
     """
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     values, inside = np.asarray(z, dtype=np.float64), np.asarray(holds, dtype=np.float64)
@@ -73,6 +77,8 @@ def contours(
         axes.contourf(xs, ys, inside, levels=[-0.5, 0.5], colors=[SHADE], zorder=0)
         if inside.min() < 0.5 < inside.max():
             axes.contour(xs, ys, inside, levels=[0.5], colors=[INK], linewidths=1.4, zorder=3)
+        every = max(1, len(xs) // MOST), max(1, len(ys) // MOST)
+        fig.cells[axes] = Cells(xs[:: every[0]], ys[:: every[1]], values[:: every[1], :: every[0]], z_label)
         finite = np.ma.masked_invalid(values)
         if finite.count():
             drawn = axes.contour(

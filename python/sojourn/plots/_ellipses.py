@@ -55,7 +55,11 @@ def ellipses(
             across, up = rows[x].to_numpy() * display(x).factor, rows[y].to_numpy() * display(y).factor
             if len(across) == 0:
                 continue
-            axes.plot(across, up, ".", color=look.colour, alpha=0.3, markersize=3, markeredgewidth=0)
+            (dots,) = axes.plot(
+                across, up, ".", color=look.colour, alpha=0.3, markersize=3, markeredgewidth=0
+            )
+            if "seed" in rows.columns:
+                fig.names[dots] = [f"{look.title}, seed {seed}" for seed in rows["seed"]]
             if len(across) > 2:
                 size, angle = contour(across, up)
                 axes.add_patch(

@@ -59,10 +59,11 @@ def front(
                     ("on the Pareto front", rows.filter(on_front=True), {"marker": "o"}),
                 )
                 for label, some, style in kinds:
-                    axes.plot(
+                    (dots,) = axes.plot(
                         some[across[0]] * across[2], some[up[0]] * up[2], color=colour, linestyle="none",
                         markersize=4, label=f"{looks[name].title}, {label}" if some.height else None, **style,
                     )  # fmt: skip
+                    fig.names[dots] = some["aqm"].to_list()
             for spec, text, offset in ((baseline, "baseline", (7, -9)), (chosen, "chosen", (0, 9))):
                 row = frame.filter(aqm=spec)
                 if not row.height or (spec == chosen == baseline and text == "baseline"):

@@ -10,12 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 
 from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg
+from sojourn.plots.frames import Cells
 from sojourn.plots.theme import styles
 
-#: From the least to the largest value.
+#: From the least to the largest value; below text, and without text.
+PALE = ("#f6fafa", "#c3e3e6", "#93d3d9")
 SCALE = ("#e8f2f2", "#7fbcc0", "#0f7078", "#06343b")
-#: Text on the lighter and on the darker half of the scale; both also in the dark scheme of a page.
-DARK, LIGHT = "#14181d", "#fdfdfd"
+#: Text on every colour of `PALE`, also with both mirrored on a dark page.
+TEXT = "#000000"
 #: Panels side by side, and cells across up to which each has its value as text.
 ACROSS, MOST_CELLS = 3, 12
 
@@ -65,8 +67,9 @@ def heat_map(
     looks = styles(specs)
     known = frame.drop_nulls([z])
     scale = Normalize(known[z].min(), known[z].max())  # type: ignore[arg-type]
-    colours = LinearSegmentedColormap.from_list("cells", SCALE)
     deep, across = -(-len(specs) // ACROSS), min(ACROSS, len(specs))
+    is_written = len(columns) * across <= MOST_CELLS * ACROSS
+    colours = LinearSegmentedColormap.from_list("cells", PALE if is_written else SCALE)
     with drawing():
         fig = figure(width, 0.5 + deep * (0.75 + 0.26 * max(3, len(rows))))
         panels = fig.subplots(deep, across, squeeze=False, sharex=True, sharey=True)
@@ -77,12 +80,15 @@ def heat_map(
             for row in known.filter(pl.col(by) == spec).iter_rows(named=True):
                 cells[rows.index(row[y]), columns.index(row[x])] = row[z]
             axes.pcolormesh(np.ma.masked_invalid(cells), cmap=colours, norm=scale, edgecolors="none")
+            fig.cells[axes] = Cells(
+                np.arange(len(columns)) + 0.5, np.arange(len(rows)) + 0.5, cells, z_label, (columns, rows)
+            )
             axes.set_title(looks[spec].title)
             axes.grid(visible=False)
             axes.set_xticks(np.arange(len(columns)) + 0.5, columns)
             axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
-            if len(columns) * across <= MOST_CELLS * ACROSS:
-                _write(axes, cells, scale)
+            if is_written:
+                _write(axes, cells)
         for axes in panels[-1]:
             axes.set_xlabel(x_label)
         for axes in panels[:, 0]:
@@ -92,11 +98,11 @@ def heat_map(
         return to_svg(fig, title or f"{z_label} over {x_label} and {y_label}")
 
 
-def _write(axes: Axes, cells: np.ndarray, scale: Normalize) -> None:
+def _write(axes: Axes, cells: np.ndarray) -> None:
     """Write the value of each cell with three digits."""
     for (up, right), value in np.ndenumerate(cells):
         if np.isfinite(value):
             axes.text(
                 right + 0.5, up + 0.5, f"{value:.3g}", horizontalalignment="center",
-                verticalalignment="center", fontsize=7, color=LIGHT if scale(value) > 0.5 else DARK,
+                verticalalignment="center", fontsize=7, color=TEXT,
             )  # fmt: skip

@@ -115,8 +115,9 @@ def _trace(panel: Axes, rows: pl.DataFrame, value: str, look: Style, smooth: flo
     if smooth is None:
         panel.plot(*samples, color=look.colour, linewidth=0.8)
         return
-    panel.plot(*samples, color=pale(look.colour, 0.55), linewidth=0.6)
-    panel.plot(*block_means(time, values, smooth), color=strong(look.colour), linewidth=1.2)
+    panel.plot(*samples, color=pale(look.colour, 0.55), linewidth=0.6, label="samples")
+    means = block_means(time, values, smooth)
+    panel.plot(*means, color=strong(look.colour), linewidth=1.2, label=f"mean over {smooth:g} s")
 
 
 def _heading(panel: Axes, look: Style, note: str) -> None:

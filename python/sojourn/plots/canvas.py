@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 from xml.sax.saxutils import escape
@@ -16,8 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from sojourn.format import MINUS, SUPERSCRIPT
+from sojourn.plots import frames
 from sojourn.plots.theme import GRID, INK, MUTED
 
 WIDTH = 7.2
@@ -85,7 +87,20 @@ RC: dict[str, Any] = {
 
 
 class Picture(Figure):
-    """A figure of matplotlib that keeps the settings `RC` when it is saved, and that notebooks display."""
+    """A figure of matplotlib that keeps the settings `RC` when it is saved, and that notebooks display.
+
+    Attributes
+    ----------
+    names : dict of Line2D to list of str
+        Names of the points of some lines.
+    cells : dict of Axes to Cells
+        Values behind colours and contours.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.names: dict[Line2D, Sequence[str]] = {}
+        self.cells: dict[Axes, frames.Cells] = {}
 
     def savefig(self, fname: Any, **options: Any) -> None:
         """Save the figure, as in matplotlib: on white, pixels at 200 per inch."""
@@ -97,9 +112,18 @@ class Picture(Figure):
 
 
 class Svg(str):
-    """A figure as SVG text, which notebooks display; `figure` is that of matplotlib, to style and to save."""
+    """A figure as SVG text, which notebooks display.
+
+    Attributes
+    ----------
+    figure : Picture
+        That of matplotlib, to style and to save.
+    frames : list of dict or None
+        Its axes, as `sojourn.plots.frames.describe` returns them.
+    """
 
     figure: Picture
+    frames: list[frames.Frame | None]
 
     def _repr_svg_(self) -> str:
         return self.replace("<svg ", '<svg style="background: #fff" ', 1)  # notebooks may be dark
@@ -220,6 +244,7 @@ def to_svg(drawn: Picture, title: str, description: str = "") -> Svg:
         The element.
     """
     buffer = io.StringIO()
+    frames.tag(drawn)
     with drawing():
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         Figure.savefig(drawn, buffer, format="svg", metadata=nothing)
@@ -232,9 +257,10 @@ def to_svg(drawn: Picture, title: str, description: str = "") -> Svg:
     )  # would apply to the whole page
     text = _short_numbers(text)
     text = _inherit_font(text)
-    text = _flat(_own_ids(text, title))
+    text = _flat(_own_ids(frames.attributes(text), title))
     made = Svg(_opening(text, title, description) + "\n")
     made.figure = drawn
+    made.frames = frames.describe(drawn, drawn.names, drawn.cells)
     return made
 
 

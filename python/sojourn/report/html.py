@@ -194,7 +194,8 @@ class _Builder:
         number = self._next("figure")
         pictures = [block.svg, *block.more]
         svg = Markup("\n").join(
-            _svg(one, f"{number}-{i}" if i else f"{number}") for i, one in enumerate(pictures)
+            _svg(one, f"{number}-{i}" if i else f"{number}", block.live is None)
+            for i, one in enumerate(pictures)
         )
         self.colours.update(_COLOUR_VARIABLE.findall(svg))
         return _Item(
@@ -296,13 +297,14 @@ _ACTS = re.compile(r"<script|<foreignobject|\son\w+\s*=|(?:href|src)\s*=\s*[\"']
 _IDS = re.compile(r'(\bid="|\bhref="#|url\(#)')
 
 
-def _svg(text: str, number: str) -> Markup:
+def _svg(drawn: str, number: str, is_explored: bool) -> Markup:
     """Return a figure for the page; it must be one svg element without scripts and external references.
 
-    Its ids get the figure's number, so that a figure can occur twice. All figures of a page have the same
-    scale; a narrow window scrolls instead of shrinking the text.
+    The script reads values off it if `is_explored` and the figure has frames. Its ids get the figure's
+    number, so that a figure can occur twice. All figures of a page have the same scale; a narrow window
+    scrolls instead of shrinking the text.
     """
-    text = text.strip()
+    text = drawn.strip()
     if not (text.startswith("<svg") and text.endswith("</svg>")):
         raise ValueError("a figure must be one <svg> element")
     if _ACTS.search(" ".join(_TAG.findall(text)).lower()):
@@ -314,4 +316,8 @@ def _svg(text: str, number: str) -> Markup:
         points = float(width[1])
         size = f"max-width: {points * 1.9:.0f}px; min-width: {min(points * 1.05, 560):.0f}px"
         text = text.replace("<svg ", f'<svg style="{size}" ', 1)
+    frames = getattr(drawn, "frames", None)
+    if is_explored and frames and any(frames):
+        data = embedded(frames).replace("&", "&amp;").replace("'", "&#39;")
+        text = text.replace("<svg ", f"<svg data-frames='{data}' ", 1)
     return Markup(text)

@@ -37,7 +37,7 @@ COUNTS = {"departed_bytes": 8e-6, "drops": 1.0, "marks": 1.0}
 Live = dict[str, Any]
 
 
-def embedded(live: Live | str) -> str:
+def embedded(live: Live | str | list[Live | None]) -> str:
     """Return the data as JSON that no browser reads as markup."""
     return json.dumps(live, separators=(",", ":"), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
 

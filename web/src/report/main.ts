@@ -6,6 +6,7 @@ import { made, menu } from "./controls";
 import { Chart } from "./curves";
 import { Scatter } from "./points";
 import { lab } from "./lab";
+import { Plate } from "./plate";
 import { figureTools, tableTools, type Drawn } from "./save";
 import type { Choices, Data } from "./types";
 
@@ -79,6 +80,7 @@ for (const figure of document.querySelectorAll<HTMLElement>("figure.plot")) {
     figure.classList.add("is-live");
     figure.querySelector(".sheet")!.before(live.root);
   }
+  for (const svg of figure.querySelectorAll<SVGSVGElement>("svg[data-frames]")) new Plate(svg);
   figureTools(figure, live);
 }
 document.querySelectorAll<HTMLElement>(".lab").forEach(lab);

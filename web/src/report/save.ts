@@ -46,6 +46,7 @@ function resolved(svg: SVGSVGElement): string {
   for (const one of copy.querySelectorAll("[style]")) one.setAttribute("style", fixed(one.getAttribute("style")!));
   const written = [".grid", "text", ".name"];
   if (!copy.getAttribute("style")?.includes("max-width")) for (const one of copy.querySelectorAll(written.join(","))) inline(one);
+  copy.removeAttribute("data-frames");
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("style", `background: ${variable("--paper")}`);
   return new XMLSerializer().serializeToString(copy);

@@ -55,4 +55,43 @@ export interface Points {
   y: string;
 }
 
+/** Axes of a static figure, as `python/sojourn/plots/frames.py` writes them; lengths are those of the SVG. */
+export interface Frame {
+  /** Left, top, right, bottom. */
+  box: [number, number, number, number];
+  title: string;
+  x: Axis;
+  y: Axis;
+  lines: Traced[];
+  /** Where the notes point at; null along an axis that does not move them. */
+  notes?: [number | null, number | null][];
+  cells?: Cells;
+}
+
+export interface Axis {
+  label: string;
+  low: number;
+  high: number;
+  log: boolean;
+  /** The first frame whose axis shows the same range. */
+  shared: number;
+}
+
+/** A line of the SVG; points with names or intervals are repeated here. */
+export interface Traced {
+  name: string;
+  points?: [number[], number[]];
+  names?: string[];
+  halves?: { x?: number[]; y?: number[] };
+}
+
+/** Values on a grid. */
+export interface Cells {
+  x: number[];
+  y: number[];
+  z: Values[];
+  label: string;
+  names?: [string[], string[]];
+}
+
 export type Data = Curves | Choices | Points;
