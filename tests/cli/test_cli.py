@@ -248,7 +248,7 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
             )
         ),
         (["run", "small.toml", "--out="], "--out is empty"),
-        (["stability", "pi", "--out", ""], "--out is empty; allowed: an SVG file"),
+        (["stability", "pi", "--out", ""], "--out is empty; allowed: a file with the ending .svg or .html"),
         (["run", ""], "FILE is empty"),
         (["report", ""], "DIR is empty"),
         (["sweep", "status", ""], "DIR is empty"),

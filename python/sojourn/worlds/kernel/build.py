@@ -84,7 +84,7 @@ def _require(tools: dict[str, str]) -> None:
 
 
 def _hash(version: str) -> str:
-    content = [version.encode(), str(HZ).encode(), *(guest(one) for one in ("kernel.config", "getrandom.c"))]
+    content = [version.encode(), str(HZ).encode(), *(guest(one) for one in ("kernel.config", "preload.c"))]
     return hashlib.sha256(b"\0".join(content)).hexdigest()[:12]
 
 
@@ -186,9 +186,9 @@ def _finish(objects: Path, result: Path, version: str, missing: Sequence[str]) -
     fresh.mkdir()
     shutil.copy(objects / "linux", fresh / "linux")
     shutil.copy(objects / ".config", fresh / "config")
-    code = objects / "getrandom.c"
-    _write(code, guest("getrandom.c").decode())
-    _run(["gcc", "-O2", "-shared", "-fPIC", "-o", str(fresh / "getrandom.so"), str(code)])
+    code = objects / "preload.c"
+    _write(code, guest("preload.c").decode())
+    _run(["gcc", "-O2", "-shared", "-fPIC", "-o", str(fresh / "preload.so"), str(code)])
     description: dict[str, Any] = {
         "version": version,
         "hz": HZ,

@@ -1,7 +1,7 @@
 """A User Mode Linux: starts it with a job in a folder, waits for its end.
 
 Nothing but the command line, the seed and the files that it reads decides what it does: the clock is virtual
-and starts at a fixed date, addresses are not randomised, and ``getrandom.so`` replaces the host's random
+and starts at a fixed date, addresses are not randomised, and ``preload.so`` replaces the host's random
 numbers. The kernel mixes its command line into its random numbers, so that is the same for every run: the
 guest finds the run's folder as ``/proc/self/cwd``.
 """
@@ -55,6 +55,8 @@ class Kernel(NamedTuple):
 def installed() -> Kernel | None:
     """Return the kernel of this user, or None if there is none."""
     folder = (cache() / "current").resolve()
+    if not (folder / "preload.so").exists():  # there is none, or an earlier version built it
+        return None
     try:
         description = json.loads((folder / "build.json").read_text(encoding="utf-8"))
     except OSError:
@@ -98,7 +100,7 @@ class Machine:
         environment = {
             "HOME": ".",
             "SOJOURN_SEED": str(seed),
-            "LD_PRELOAD": str(kernel.folder / "getrandom.so"),
+            "LD_PRELOAD": str(kernel.folder / "preload.so"),
         }
         words = [f"{name}={value}" for name, value in environment.items()]
         program = [str(kernel.folder / "linux"), *COMMAND_LINE, f"mem={memory}M"]

@@ -315,7 +315,7 @@ def _event(text: str) -> dict[str, Any]:
 @functools.cache
 def _version(kernel: str | None) -> str:
     content = sources(__package__, "sojourn.worlds.hosts") + _core.GATEWAY_VERSION.encode()
-    content += guest("getrandom.c") + guest("kernel.config") + str(kernel).encode()
+    content += guest("preload.c") + guest("kernel.config") + str(kernel).encode()
     return hashlib.sha256(content).hexdigest()[:12]
 
 
