@@ -1,12 +1,14 @@
 """The live page inside a report: its first run has the counts of the stored one; changes are simulated.
 
 Seen to fail on these mutants: one column left out of the digest on one side; another seed compared; the
-script of the page not allowed by the policy of the report.
+script of the page not allowed by the policy of the report; a live page in a report above 2 MB; a figure for
+the state of every algorithm.
 """
 
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 import sojourn
 from sojourn import _core, report, templates
 from sojourn.explore.page import engine
-from sojourn.report.document import Lab, Section, Text
+from sojourn.report.document import Document, Figure, Lab, Section, Text
 from sojourn.report.lab import counters, lab
 from sojourn.report.results import main_metrics, remarks
 from sojourn.results import Results
@@ -83,6 +85,32 @@ def test_without_the_module_the_report_names_the_command(
     (block,) = lab(home, {})
     assert isinstance(block, Text)
     assert "sojourn explore scenario.toml" in block.text
+
+
+@pytest.mark.parametrize("megabytes", [1, 3])
+def test_a_report_above_two_megabytes_has_no_live_page(megabytes: int) -> None:
+    noise = random.Random(1).randbytes(megabytes * 10**6 // 2).hex()  # half of it remains when compressed
+    document = Document("t", blocks=[Lab(f"<p>{noise}</p>", "sha256-x"), Text("other")])
+    page = report.render(document)
+    assert len(page) < 2_000_000
+    assert ('class="lab"' in page) == (megabytes == 1)
+    assert ("The live page is left out, because the report would be larger than 2 MB" in page) == (
+        megabytes == 3
+    )
+    assert "other" in page
+
+
+def test_the_state_of_four_algorithms_is_drawn() -> None:
+    scenario = Scenario.from_toml(templates.text("home", "home.toml")).with_(**HOME)
+    specs = ["red", "codel", "pie", "fq_codel", "pi", "blue"]
+    document = report.for_comparison(sojourn.compare(scenario, specs, seeds=1))
+    blocks = [one for part in document.blocks if isinstance(part, Section) for one in part.blocks]
+    states = [one.caption for one in blocks if isinstance(one, Figure) and one.caption.startswith("State of")]
+    assert [one.split()[2] for one in states] == ["RED", "CoDel", "PIE", "FQ-CoDel"]
+    (rest,) = [one.text for one in blocks if isinstance(one, Text) and "no figure of its own" in one.text]
+    assert (
+        rest == "The state of PI, BLUE has no figure of its own; it is in the menu of the figure over time."
+    )
 
 
 if engine() is not None:  # built by `make wasm`, where the compiler has the target

@@ -180,7 +180,7 @@ def test_everything_is_escaped(svg: str) -> None:
             EVIL,
         )
     )
-    assert [one.get("type") for one in Page(page).all("script")] == ["application/json", None]
+    assert [one.get("type") for one in Page(page).all("script")] == ["application/gzip", None]
     assert EVIL not in page
     assert Page(page).text.count(EVIL) > 20
 

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 COLUMNS = 600
 """Pixel columns that a full-width figure can show."""
 
+POINTS = 6 * COLUMNS
+"""Columns of all curves of a figure: each of more than six has fewer, so that the picture stays small."""
+
 Floats: TypeAlias = NDArray[np.float64]
+
+
+def shared_columns(curves: int) -> int:
+    """Return the number of columns of each of the curves of a figure."""
+    return min(COLUMNS, POINTS // max(1, curves))
 
 
 def decimate(x: ArrayLike, y: ArrayLike, columns: int = COLUMNS) -> tuple[Floats, Floats]:

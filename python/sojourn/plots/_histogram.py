@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.ticker import LogLocator, NullLocator
 
 from sojourn.format import scale
-from sojourn.plots._decimate import Floats, decimate
+from sojourn.plots._decimate import Floats, decimate, shared_columns
 from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, legend, to_svg, y_title
 from sojourn.plots.theme import styles
 
@@ -73,7 +73,8 @@ def histogram(
             counts = rows["count"].cast(pl.Float64).to_numpy()
             if counts.sum() == 0:
                 continue
-            x, y = _at_least(edges, counts) if kind == "ccdf" else _shares(edges, counts, bins)
+            columns = shared_columns(len(specs))
+            x, y = _at_least(edges, counts, columns) if kind == "ccdf" else _shares(edges, counts, bins)
             look = looks[spec]
             axes.plot(
                 x, y, label=look.title, color=look.colour, dashes=look.dash or (None, None), linewidth=1.4,
@@ -97,10 +98,10 @@ def histogram(
         return to_svg(fig, title or f"Distribution of {x_label.lower()}")
 
 
-def _at_least(edges: Floats, counts: Floats) -> tuple[Floats, Floats]:
+def _at_least(edges: Floats, counts: Floats, columns: int) -> tuple[Floats, Floats]:
     """Return for each bucket the share of all counts that are in it or in a later one."""
     later = np.cumsum(counts[::-1])[::-1] / counts.sum()
-    return decimate(edges, later)
+    return decimate(edges, later, columns)
 
 
 def _shares(edges: Floats, counts: Floats, bins: int) -> tuple[Floats, Floats]:

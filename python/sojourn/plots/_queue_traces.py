@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from matplotlib.axes import Axes
 
-from sojourn.plots._decimate import block_means, decimate, time_end
+from sojourn.plots._decimate import block_means, decimate, shared_columns, time_end
 from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, side_title, to_svg
 from sojourn.plots.theme import MUTED, SHADE, Style, pale, strong, styles
 
@@ -80,7 +80,7 @@ def queue_traces(
             rows = _between(rows, start, end)
             for low, high in shaded:
                 panel.axvspan(low, high, color=SHADE, linewidth=0, zorder=0)
-            _trace(panel, rows, value, looks[spec], smooth)
+            _trace(panel, rows, value, looks[spec], smooth, shared_columns(len(specs)))
             if reference is not None:
                 panel.axhline(reference, color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=4)
             panel.margins(x=0)
@@ -109,9 +109,11 @@ def queue_traces(
         return to_svg(fig, title, f"One panel each for {', '.join(looks[s].title for s in specs)}.")
 
 
-def _trace(panel: Axes, rows: pl.DataFrame, value: str, look: Style, smooth: float | None) -> None:
+def _trace(
+    panel: Axes, rows: pl.DataFrame, value: str, look: Style, smooth: float | None, columns: int
+) -> None:
     time, values = rows["time_s"].to_numpy(), rows[value].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    samples = decimate(time, values)
+    samples = decimate(time, values, columns)
     if smooth is None:
         panel.plot(*samples, color=look.colour, linewidth=0.8)
         return

@@ -7,7 +7,7 @@ import polars as pl
 
 from sojourn.format import scale
 from sojourn.metrics import display, heading
-from sojourn.plots._decimate import decimate
+from sojourn.plots._decimate import decimate, shared_columns
 from sojourn.plots.canvas import WIDTH, Svg, drawing, figure, legend, plain_ticks, to_svg, y_title
 from sojourn.plots.theme import pale, styles
 
@@ -61,7 +61,7 @@ def cdf(
             if not len(known):
                 continue
             look, share = looks[spec], 100 * np.arange(1, len(known) + 1) / rows.height
-            x, y = decimate(np.log10(known), share)
+            x, y = decimate(np.log10(known), share, shared_columns(len(specs)))
             axes.plot(
                 10**x, y, label=look.title, color=look.colour, dashes=look.dash or (None, None),
                 drawstyle="steps-post",

@@ -255,7 +255,7 @@ def to_svg(drawn: Picture, title: str, description: str = "") -> Svg:
     text = re.sub(
         r"\s*<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>", "", text
     )  # would apply to the whole page
-    text = _short_numbers(text)
+    text = short_numbers(text)
     text = _inherit_font(text)
     text = _flat(_own_ids(frames.attributes(text), title))
     made = Svg(_opening(text, title, description) + "\n")
@@ -266,11 +266,12 @@ def to_svg(drawn: Picture, title: str, description: str = "") -> Svg:
 
 _TAG = re.compile(r"<[a-zA-Z][^>]*>")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}(?![\d.])")
+_LONG_LINE = re.compile(r"(?<=M)-?[\d.]+ -?[\d.]+(?:L-?[\d.]+ -?[\d.]+){100,}")
 _GEOMETRY = re.compile(r'\b(d|transform|x|y|x1|y1|x2|y2|width|height|points|viewBox|style)="([^"]*)"')
 
 
-def _short_numbers(text: str) -> str:
-    """Round coordinates to two decimals of a point."""
+def short_numbers(text: str) -> str:
+    """Round coordinates to two decimals of a point; leave out points that cannot be seen."""
 
     def shorter(match: re.Match[str]) -> str:
         rounded = f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
@@ -281,9 +282,34 @@ def _short_numbers(text: str) -> str:
         if match[1] == "d":
             value = re.sub(r"\s*\n\s*", "", value).replace(" L ", "L").replace(" M ", "M")
             value = re.sub(r"\s+", " ", value.replace("L ", "L").replace("M ", "M")).strip()
+            value = _LONG_LINE.sub(_fewer_points, value)
         return f'{match[1]}="{value}"'
 
     return _TAG.sub(lambda tag: _GEOMETRY.sub(attribute, tag[0]), text)
+
+
+def _fewer_points(line: re.Match[str]) -> str:
+    """Leave out points equal to the one before, and those inside a vertical or a short horizontal part."""
+    kept: list[tuple[str, str]] = []
+    for text in line[0].split("L"):
+        x, _, y = text.partition(" ")
+        if kept and kept[-1] == (x, y):
+            continue
+        if len(kept) > 1 and _between(kept[-2], kept[-1], (x, y)):
+            kept.pop()
+        kept.append((x, y))
+    return "L".join(f"{x} {y}" for x, y in kept)
+
+
+def _between(before: tuple[str, str], point: tuple[str, str], after: tuple[str, str]) -> bool:
+    """Return whether a point is inside a vertical part, or inside a horizontal one of less than a point."""
+    if before[0] == point[0] == after[0]:
+        return float(before[1]) <= float(point[1]) <= float(after[1]) or (
+            float(before[1]) >= float(point[1]) >= float(after[1])
+        )
+    if before[1] == point[1] == after[1]:
+        return float(before[0]) <= float(point[0]) <= float(after[0]) < float(before[0]) + 1.0
+    return False
 
 
 def _inherit_font(text: str) -> str:

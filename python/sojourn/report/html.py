@@ -35,7 +35,14 @@ from sojourn.report.document import (
     Text,
     Verdicts,
 )
-from sojourn.report.live import embedded
+from sojourn.report.live import compressed, embedded
+
+#: Bytes of a page with a live page inside.
+MOST = 2_000_000
+_NO_LAB = (
+    f"The live page is left out, because the report would be larger than {MOST / 1e6:g} MB; "
+    "`sojourn explore scenario.toml` opens it."
+)
 
 
 def render(document: Document) -> str:
@@ -50,14 +57,19 @@ def render(document: Document) -> str:
     -------
     str
         One page with its styles, figures and a short script; a content security policy forbids everything
-        else. Equal documents give equal bytes.
+        else. Equal documents give equal bytes. A page that would exceed `MOST` bytes has no live page.
 
     Raises
     ------
     ValueError
         If a figure has no caption, a column does not exist, or a verdict is unknown.
     """
-    builder = _Builder()
+    page = _page(document, has_lab=True)
+    return page if len(page.encode()) <= MOST else _page(document, has_lab=False)
+
+
+def _page(document: Document, has_lab: bool) -> str:
+    builder = _Builder(has_lab)
     body = [builder.item(block, level=2) for block in document.blocks]
     script = _template("report.js")
     page = _environment().from_string(_template("report.html"))
@@ -127,7 +139,8 @@ class _Entry:
 class _Builder:
     """Converts blocks to items: numbers figures and tables, makes anchors, collects contents and verdicts."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_lab: bool) -> None:
+        self.has_lab = has_lab
         self.contents: list[_Entry] = []
         self.verdicts: list[str] = []
         self.colours: set[str] = set()
@@ -149,9 +162,11 @@ class _Builder:
                 )
             case Code():
                 return _Item("code", title=block.title, text=block.text.strip("\n"))
+            case Lab() if not self.has_lab:
+                return _Item("text", html=markup.blocks(_NO_LAB))
             case Lab():
                 self.lab_hash = block.script_hash
-                return _Item("lab", data=Markup(embedded(block.page)))
+                return _Item("lab", data=Markup(compressed(block.page)))
             case Columns():
                 tone = "unequal" if block.unequal else ""
                 return _Item("columns", tone=tone, items=[self.item(b, level) for b in block.blocks])
@@ -205,7 +220,7 @@ class _Builder:
             html=markup.inline(_before_source(block)),
             source=markup.inline(block.source),
             html_svg=svg,
-            data=Markup(embedded(dict(block.live))) if block.live is not None else Markup(),
+            data=Markup(compressed(dict(block.live))) if block.live is not None else Markup(),
         )
 
     def _verdicts(self, block: Verdicts) -> _Item:
@@ -318,6 +333,5 @@ def _svg(drawn: str, number: str, is_explored: bool) -> Markup:
         text = text.replace("<svg ", f'<svg style="{size}" ', 1)
     frames = getattr(drawn, "frames", None)
     if is_explored and frames and any(frames):
-        data = embedded(frames).replace("&", "&amp;").replace("'", "&#39;")
-        text = text.replace("<svg ", f"<svg data-frames='{data}' ", 1)
+        text = text.replace("<svg ", f"<svg data-frames='{embedded(frames)}' ", 1)
     return Markup(text)

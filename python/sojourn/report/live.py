@@ -6,6 +6,8 @@ The types are in `web/src/report/types.ts`.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,9 +39,18 @@ COUNTS = {"departed_bytes": 8e-6, "drops": 1.0, "marks": 1.0}
 Live = dict[str, Any]
 
 
-def embedded(live: Live | str | list[Live | None]) -> str:
-    """Return the data as JSON that no browser reads as markup."""
-    return json.dumps(live, separators=(",", ":"), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
+def compressed(live: Live | str) -> str:
+    """Return the data as base64 of compressed JSON, as `web/src/report/data.ts` reads it."""
+    return base64.b64encode(gzip.compress(_json(live).encode(), mtime=0)).decode()
+
+
+def embedded(frames: list[Live | None]) -> str:
+    """Return the frames of a picture as JSON for an attribute in single quotes."""
+    return _json(frames).replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;")
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
 def lines(specs: Sequence[str]) -> list[dict[str, Any]]:

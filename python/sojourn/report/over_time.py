@@ -14,6 +14,8 @@ from sojourn.report.document import Block, Figure, Text
 from sojourn.spec.aqm_spec import Spec
 
 Registry = Mapping[str, Mapping[str, Any]]
+#: Algorithms whose state is drawn.
+STATES = 4
 #: Probes that are times of the run's clock; figures show the time until then.
 CLOCK = ("first_above_time", "drop_next")
 
@@ -62,13 +64,18 @@ def over_time(
             live=data,
         )
     ]
+    stateful = [spec for spec in specs if probes[spec]]
     for spec, title in plots.labels(specs).items():
         names = probes[spec]
-        if names:
+        if spec in stateful[:STATES]:
             rows = first.filter(pl.col("aqm") == spec)
             figure = plots.probes(rows, spec, names=names, units=units[spec], shaded=shaded)
             meaning = _probe_meaning(spec, names, registry)
             found.append(Figure(figure, f"State of {title} below its queue; seed {seeds[0]}. {meaning}"))
+    if len(stateful) > STATES:
+        others = ", ".join(plots.labels(specs)[spec] for spec in stateful[STATES:])
+        where = "is in the menu of the figure over time" if data else "is in a report of fewer algorithms"
+        found.append(Text(f"The state of {others} has no figure of its own; it {where}."))
     return [*found, *_flows(results, specs, seeds, warmup)]
 
 

@@ -4,6 +4,7 @@
 import { claims, printEveryClaim } from "./claims";
 import { made, menu } from "./controls";
 import { Chart } from "./curves";
+import { dataOf } from "./data";
 import { Scatter } from "./points";
 import { lab } from "./lab";
 import { Plate } from "./plate";
@@ -76,7 +77,7 @@ for (const figure of document.querySelectorAll<HTMLElement>("figure.plot")) {
   const data = figure.querySelector("script.data");
   let live: ReturnType<typeof drawn> | null = null;
   if (data) {
-    live = drawn(JSON.parse(data.textContent!) as Data);
+    live = drawn(dataOf<Data>(data));
     figure.classList.add("is-live");
     figure.querySelector(".sheet")!.before(live.root);
   }
