@@ -56,6 +56,23 @@ size = "1000B"
 """
 
 
+DOWNLOADS = """
+name = "downloads"
+duration = "4s"
+warmup = "1s"
+[dumbbell]
+rate = "5Mbit/s"
+delay = "5ms"
+[queue]
+limit = "60p"
+aqm = "droptail"
+[[traffic]]
+name = "ftp"
+kind = "tcp"
+count = COUNT
+"""
+
+
 def drawn(control: Control, rng: random.Random) -> float | str:
     """Return a value that the control allows, rounded as the sliders do."""
     if control.kind == "choice":
@@ -201,6 +218,21 @@ def test_every_chart_is_saved_as_svg_and_png(tab: Any, served: str, tmp_path: Pa
         tab.get_by_role("button", name="Save as PNG: Queue", exact=True).click()
     found.value.save_as(tmp_path / "chart.png")
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("sources", "charts"), [(3, 2), (33, 0)])
+def test_few_flows_have_charts_of_rates_and_windows(browser: Any, sources: int, charts: int) -> None:
+    """Mutant seen to fail: no limit of flows."""
+    scenario = Scenario.from_toml(DOWNLOADS.replace("COUNT", str(sources)))
+    with explore.Server(page(scenario, ["droptail", "codel"], server=True)) as server:
+        tab = browser.new_page()
+        settled(tab, server.address)
+        for title in ("Goodput of flows, seed 1 (Mbit/s)", "Congestion windows, seed 1 (packets)"):
+            found = tab.locator("figure.chart:visible", has_text=title)
+            assert found.count() == charts
+            if charts:
+                assert "codel: flow 2" in found.nth(1).inner_text()
+        tab.close()
 
 
 def test_a_reloaded_address_has_the_same_state(tab: Any, served: str) -> None:

@@ -187,13 +187,20 @@ export function redrawAll(): void {
 
 /** Mean, lowest and highest value of each of `length` bins over the seeds, as far as `until`. */
 export function overSeeds(runs: (number | null)[][], length: number, factor = 1, until = Infinity): Rows {
-  const [mean, low, high]: [Rows[0], Rows[0], Rows[0]] = [[], [], []];
-  for (let i = 0; i < length; i++) {
-    const values = i < until ? runs.map((run) => run[i]).filter((x): x is number => x != null) : [];
-    const scaled = values.map((x) => x * factor);
-    mean.push(scaled.length ? scaled.reduce((a, b) => a + b, 0) / scaled.length : null);
-    low.push(scaled.length > 1 ? Math.min(...scaled) : null);
-    high.push(scaled.length > 1 ? Math.max(...scaled) : null);
+  const [mean, low, high] = [0, 1, 2].map(() => new Array<number | null>(length).fill(null)) as [Rows[0], Rows[0], Rows[0]];
+  for (let i = 0; i < Math.min(length, until); i++) {
+    let [count, sum, least, most] = [0, 0, Infinity, -Infinity];
+    for (const run of runs) {
+      const value = run[i];
+      if (value == null) continue;
+      const scaled = value * factor;
+      count++;
+      sum += scaled;
+      if (scaled < least) least = scaled;
+      if (scaled > most) most = scaled;
+    }
+    if (count) mean[i] = sum / count;
+    if (count > 1) [low[i], high[i]] = [least, most];
   }
   return [mean, low, high];
 }

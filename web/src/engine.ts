@@ -81,7 +81,7 @@ class Module implements Engine {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     const module = await WebAssembly.compile(await new Response(stream).arrayBuffer());
     const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-    const width = Math.max(2, Math.min(4, (navigator.hardwareConcurrency || 2) - 1));
+    const width = Math.max(2, Math.min(8, (navigator.hardwareConcurrency || 2) - 1));
     const workers = Array.from({ length: width }, () => {
       const worker = new Worker(address);
       worker.postMessage({ module });

@@ -11,13 +11,15 @@ import { planOf, rateOf } from "./plan";
 import { Runs, SEEDS } from "./runs";
 import { command, python, scenarioFile } from "./scenario";
 import { Guide } from "./tour";
-import type { Curves, Data, State, View } from "./types";
+import type { Curve, Curves, Data, State, View } from "./types";
 
 /** The page as it came, to be saved with other data. */
 const source = document.documentElement.outerHTML;
 const data = JSON.parse(document.querySelector("#data")!.textContent!) as Data;
 const at = <T extends HTMLElement>(id: string): T => document.querySelector<T>(`#${id}`)!;
 
+/** Time between two pictures while runs take place, and the time after a change in which there is none, ms. */
+const FRAME = 60, FIRST = 60;
 /** Times the pace of real time; 0: all at once. */
 let pace = 0;
 let begun = 0;
@@ -35,6 +37,7 @@ const charts = {
 };
 const stateCharts: Chart[] = [];
 const windowCharts: Chart[] = [];
+const rateCharts: Chart[] = [];
 
 for (const chart of Object.values(charts)) at("charts").append(chart.root);
 
@@ -86,7 +89,7 @@ function quantile(view: View, share: number): number {
   return view.distribution.find(([below]) => below >= share)?.[1] ?? 0;
 }
 
-/** The algorithms' own state, and the windows of the first flows: one chart for each algorithm. */
+/** The algorithms' own state, windows and rates of the first flows: one chart for each algorithm. */
 function own(x: number[], until: number): void {
   drawn.forEach((runs, i) => {
     const names = (runs[0]?.probes ?? []).map((one) => one.name);
@@ -95,13 +98,17 @@ function own(x: number[], until: number): void {
     const colours = (list: string[]): string[] => list.map((name) => `${state.specs[i]}: ${name}`);
     const curves = names.slice(0, 4).flatMap((name) => overSeeds(named(runs, (run) => run.probes, name), x.length, 1, until));
     if (names.length) probes.draw(colours(names.slice(0, 4)), [x, ...curves]);
-    const flows = (windowCharts[i] ??= added("Congestion windows, seed 1 (packets)"));
-    const windows = (runs[0]?.windows ?? []).slice(0, 4);
-    flows.root.hidden = windows.length === 0;
-    const rows = windows.flatMap((curve) => overSeeds([curve.values], x.length, 1, until));
-    if (windows.length) flows.draw(colours(windows.map((one) => one.name)), [x, ...rows]);
+    const flows = (list: Chart[], title: string, all: Curve[], factor: number): void => {
+      const chart = (list[i] ??= added(title));
+      const few = all.slice(0, 4);
+      chart.root.hidden = few.length === 0;
+      const rows = few.flatMap((curve) => overSeeds([curve.values], x.length, factor, until));
+      if (few.length) chart.draw(colours(few.map((one) => one.name)), [x, ...rows]);
+    };
+    flows(rateCharts, "Goodput of flows, seed 1 (Mbit/s)", runs[0]?.rates ?? [], 1e-6);
+    flows(windowCharts, "Congestion windows, seed 1 (packets)", runs[0]?.windows ?? [], 1);
   });
-  for (const list of [stateCharts, windowCharts]) list.slice(drawn.length).forEach((one) => (one.root.hidden = true));
+  for (const list of [stateCharts, rateCharts, windowCharts]) list.slice(drawn.length).forEach((one) => (one.root.hidden = true));
 }
 
 function added(title: string): Chart {
@@ -146,7 +153,7 @@ function checked(): void {
 
 async function main(): Promise<void> {
   const engine: Engine | null = await start(data);
-  let timer = 0;
+  let [timer, frame] = [0, 0];
   const runs = engine && new Runs(data, engine, () => {
     at("error").hidden = runs!.error === null;
     at("error").textContent = runs!.error;
@@ -154,12 +161,18 @@ async function main(): Promise<void> {
     document.body.dataset["pending"] = String(runs!.pending);
     if (runs!.error !== null) return;
     document.body.classList.toggle("running", runs!.parts.length > 0);
-    if (!runs!.parts.length) show(runs!.views);
-    else if (runs!.parts.some((one) => one !== null)) {
-      drawn = runs!.parts.map((one) => (one ? [one] : []));
-      draw();
-    }
+    const seeds = runs!.parts.length ? 0 : (runs!.views[0]?.length ?? 0);
+    if (seeds === 1 || seeds === SEEDS) picture();
+    else frame ||= window.setTimeout(picture, begun + FIRST > performance.now() ? 0 : FRAME);
   });
+  const picture = (): void => {
+    clearTimeout(frame);
+    frame = 0;
+    if (!runs!.parts.length) return show(runs!.views);
+    if (!runs!.parts.some((one) => one !== null)) return;
+    drawn = runs!.parts.map((one) => (one ? [one] : []));
+    draw();
+  };
   const show = (found: View[][]): void => {
     drawn = views = found;
     draw();
@@ -179,14 +192,12 @@ async function main(): Promise<void> {
     clearTimeout(timer);
     if (!runs) return;
     const rest = (): void => {
-      void runs.start(state, SEEDS);
+      runs.complete();
       packets!.show(state);
     };
+    void runs.start(state);
     if (final) rest();
-    else {
-      void runs.start(state, 1);
-      timer = window.setTimeout(rest, 400);
-    }
+    else timer = window.setTimeout(rest, 400);
     document.body.dataset["pending"] = String(runs.pending);
     document.body.dataset["seeds"] = "0";
   };

@@ -3,7 +3,7 @@
 
 import { SimulationError, type Engine } from "./engine";
 import { planOf } from "./plan";
-import type { Curve, Curves, Data, State, View } from "./types";
+import type { Curve, Curves, Data, Plan, State, View } from "./types";
 
 /** Seeds of a complete answer. */
 export const SEEDS = 20;
@@ -17,6 +17,8 @@ export class Runs {
   /** States whose runs still take place, the present one included. */
   pending = 0;
   private current = new AbortController();
+  /** Let the other seeds of the present state run. */
+  complete: () => void = () => {};
 
   constructor(
     private readonly data: Data,
@@ -24,37 +26,21 @@ export class Runs {
     private readonly update: () => void,
   ) {}
 
-  /** Run a state; `seeds`: how many, 1 while a slider moves. */
-  async start(state: State, seeds: number): Promise<void> {
+  /** Run the first seed of a state, and the others after `complete`. */
+  async start(state: State): Promise<void> {
     this.current.abort();
     this.current = new AbortController();
     const { signal } = this.current;
+    const completed = new Promise<void>((resolve) => {
+      this.complete = resolve;
+      signal.addEventListener("abort", () => resolve());
+    });
     this.pending++;
     try {
       const plans = state.specs.map((spec) => planOf(this.data, state, spec));
-      this.parts = plans.map(() => null);
-      const first = await Promise.all(
-        plans.map((plan, i) =>
-          this.engine.view(plan, 1, signal, (part) => {
-            if (signal.aborted) return;
-            this.error = null;
-            this.parts[i] = joined(this.parts[i] ?? null, part);
-            this.update();
-          }),
-        ),
-      );
-      if (signal.aborted) return;
-      this.error = null;
-      this.views = first.map((view) => [view]);
-      this.parts = [];
-      this.update();
-      for (let seed = 2; seed <= seeds; seed += this.engine.width) {
-        const wanted = Array.from({ length: Math.min(this.engine.width, seeds - seed + 1) }, (_, i) => seed + i);
-        const more = await Promise.all(wanted.flatMap((one) => plans.map((plan) => this.engine.view(plan, one, signal))));
-        if (signal.aborted) return;
-        more.forEach((view, i) => this.views[i % plans.length]!.push(view));
-        this.update();
-      }
+      await this.first(plans, signal);
+      await completed;
+      await this.others(plans.map(withoutFlows), signal);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof SimulationError)) throw error;
@@ -67,6 +53,49 @@ export class Runs {
       this.update();
     }
   }
+
+  private async first(plans: Plan[], signal: AbortSignal): Promise<void> {
+    this.parts = plans.map(() => null);
+    const views = await Promise.all(
+      plans.map((plan, i) =>
+        this.engine.view(plan, 1, signal, (part) => {
+          if (signal.aborted) return;
+          this.error = null;
+          this.parts[i] = joined(this.parts[i] ?? null, part);
+          this.update();
+        }),
+      ),
+    );
+    if (signal.aborted) return;
+    this.error = null;
+    this.views = views.map((view) => [view]);
+    this.parts = [];
+    this.update();
+  }
+
+  /** Run the other seeds, as many at once as the engine can; the views have the seeds that are complete. */
+  private async others(plans: Plan[], signal: AbortSignal): Promise<void> {
+    const found: View[][] = Array.from({ length: SEEDS - 1 }, () => []);
+    let next = 0;
+    const run = async (): Promise<void> => {
+      while (!signal.aborted && next < found.length * plans.length) {
+        const [row, i] = [Math.floor(next / plans.length), next++ % plans.length];
+        found[row]![i] = await this.engine.view(plans[i]!, row + 2, signal);
+        if (signal.aborted) return;
+        const before = this.views[0]!.length;
+        const isWhole = (views: View[]): boolean => plans.every((_, k) => views[k] !== undefined);
+        while (this.views[0]!.length <= found.length && isWhole(found[this.views[0]!.length - 1]!))
+          found[this.views[0]!.length - 1]!.forEach((view, k) => this.views[k]!.push(view));
+        if (this.views[0]!.length > before) this.update();
+      }
+    };
+    await Promise.all(Array.from({ length: this.engine.width }, run));
+  }
+}
+
+/** The other seeds have no single flows and drops; without them a run is faster. */
+function withoutFlows(plan: Plan): Plan {
+  return { ...plan, trace: { ...(plan["trace"] as object), flows: null, cwnd: false, drops: false } };
 }
 
 /** Add a part of a run to those before it. */
@@ -88,6 +117,7 @@ function joined(before: Curves | null, part: Curves): Curves {
     arrivals: [...before.arrivals, ...part.arrivals],
     probes: curves(before.probes, part.probes),
     windows: curves(before.windows, part.windows),
+    rates: curves(before.rates, part.rates),
     dropped: [...before.dropped, ...part.dropped],
   };
 }

@@ -94,6 +94,7 @@ export interface Curves {
   arrivals: number[];
   probes: Curve[];
   windows: Curve[];
+  rates: Curve[];
   dropped: [number, number][];
 }
 

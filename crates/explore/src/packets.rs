@@ -67,7 +67,8 @@ impl Scenes {
     /// # Errors
     /// As [`Simulation::new`].
     pub fn new(plan: Plan, seed: u64, from: Time, most: usize) -> Result<Scenes, PlanError> {
-        let trace = Trace { packets: true, interval: None, drops: false, cwnd: false, ..plan.trace };
+        let trace =
+            Trace { packets: true, interval: None, drops: false, cwnd: false, flows: None, ..plan.trace };
         let plan = Plan { trace, ..plan };
         let mut running = Simulation::new(&plan, seed)?.start();
         running.keep_states();

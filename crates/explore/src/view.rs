@@ -6,12 +6,13 @@
 use crate::{counters::counters, summary::Summary};
 use serde::Serialize;
 use sojourn_aqm::Cause;
-use sojourn_sim::{CwndColumns, DropColumns, Plan, Progress, QueueSeries, Record};
+use sojourn_sim::{CwndColumns, DropColumns, FlowSeriesColumns, Plan, Progress, QueueSeries, Record};
+use std::{collections::BTreeMap, ops::Range};
 
 /// Points of a curve, at most.
 const BINS: usize = 800;
-/// Flows whose windows are drawn, at most.
-const WINDOWS: usize = 8;
+/// Flows whose windows and rates are drawn, at most.
+const FLOWS: usize = 8;
 /// Drops that are drawn as points, at most; and those of a part of a run that takes place.
 const DROPS: usize = 2000;
 const MARKS: usize = 50;
@@ -57,6 +58,8 @@ pub(crate) struct Curves {
     probes: Vec<Curve>,
     /// Congestion windows of the first flows, packets.
     windows: Vec<Curve>,
+    /// Goodput of the first TCP flows in the interval of `trace.flows` that ended last, bit/s.
+    rates: Vec<Curve>,
     /// Time in s and cause of single drops, if they are recorded.
     dropped: Vec<(f64, u8)>,
 }
@@ -80,8 +83,12 @@ impl View {
     pub(crate) fn new(plan: &Plan, record: &Record, digest: String) -> View {
         let queue = &record.queues[0];
         let window = [record.window.start.0, record.window.end.0].map(|ns| ns as f64 * 1e-9);
-        let progress =
-            Progress { series: record.series.queues.first(), drops: &record.drops, cwnd: Some(&record.cwnd) };
+        let progress = Progress {
+            series: record.series.queues.first(),
+            drops: &record.drops,
+            cwnd: Some(&record.cwnd),
+            flows: Some(&record.flow_series),
+        };
         let mut bins = Bins::new(plan, queue.capacity_bits);
         View {
             digest,
@@ -103,17 +110,30 @@ pub(crate) struct Bins {
     /// Samples of a bin, and of the run.
     per_bin: usize,
     samples: usize,
+    /// Length of a bin.
+    bin_ns: u64,
     bin: f64,
     /// Mean rate of the link, bit/s.
     rate: f64,
     /// Bins that are done, and rows of the traces that have been read.
     done: usize,
     drops: usize,
-    changes: usize,
-    /// Changes of windows after the bins that are done: time in bins, place in `windows`, window.
+    windows: Held,
+    rates: Held,
+    /// Interval of the samples of flows, s and in bins.
+    sample: f64,
+    bins_per_sample: usize,
+}
+
+/// Values of the first flows of a trace, each valid until the next one.
+#[derive(Default)]
+struct Held {
+    /// Rows of the trace that have been read.
+    read: usize,
+    /// Values after the bins that are done: time in bins, place in `flows`, value.
     later: Vec<(usize, usize, f64)>,
-    /// Row and latest window of the first flows.
-    windows: Vec<(u32, Option<f64>)>,
+    /// Row and latest value of each flow.
+    flows: Vec<(u32, Option<f64>)>,
 }
 
 impl Bins {
@@ -121,22 +141,26 @@ impl Bins {
         let interval = plan.trace.interval.unwrap_or_default();
         let samples = plan.duration.0.checked_div(interval.0).unwrap_or(0) as usize;
         let per_bin = samples.div_ceil(BINS).max(1);
+        let bin_ns = (interval.0 * per_bin as u64).max(1);
+        let sample = plan.trace.flows.unwrap_or_default();
         let seconds = (plan.duration.0 - plan.warmup.0) as f64 * 1e-9;
         Bins {
             per_bin,
             samples,
+            bin_ns,
             bin: interval.0 as f64 * 1e-9 * per_bin as f64,
             rate: capacity_bits / seconds,
             done: 0,
             drops: 0,
-            changes: 0,
-            later: Vec::new(),
-            windows: Vec::new(),
+            windows: Held::default(),
+            rates: Held::default(),
+            sample: sample.0 as f64 * 1e-9,
+            bins_per_sample: sample.0.div_ceil(bin_ns) as usize,
         }
     }
 
     /// The bins that have become complete; `row` is [`sojourn_sim::Running::row`].
-    pub(crate) fn next(&mut self, progress: &Progress<'_>, row: impl Fn(u32) -> u32) -> Curves {
+    pub(crate) fn next(&mut self, progress: &Progress<'_>, row: impl Fn(u32) -> u32 + Copy) -> Curves {
         let bins = progress.series.map_or(0, |series| series.packets.len() / self.per_bin);
         self.take(progress, bins, MARKS, row)
     }
@@ -152,7 +176,7 @@ impl Bins {
         progress: &Progress<'_>,
         until: usize,
         drops: usize,
-        row: impl Fn(u32) -> u32,
+        row: impl Fn(u32) -> u32 + Copy,
     ) -> Curves {
         let empty = QueueSeries::default();
         let series = progress.series.unwrap_or(&empty);
@@ -184,44 +208,38 @@ impl Bins {
             arrivals: bins(&series.arrivals[samples.clone()], per_bin, |x| x.iter().sum()),
             probes: probes.collect(),
             windows: progress.cwnd.map_or_else(Vec::new, |trace| self.windows(trace, from, row)),
+            rates: progress.flows.map_or_else(Vec::new, |trace| self.rates(trace, from, row)),
             dropped: self.dropped(progress.drops, drops),
         }
     }
 
     /// The last window of each bin from `from` on, for the first flows of the trace.
     fn windows(&mut self, trace: &CwndColumns, from: usize, row: impl Fn(u32) -> u32) -> Vec<Curve> {
-        let rows = trace.time_ns.iter().zip(&trace.flow).zip(&trace.cwnd);
-        for ((time, flow), cwnd) in rows.skip(self.changes) {
-            let flow = row(*flow);
-            let place = match self.windows.iter().position(|(known, _)| *known == flow) {
-                Some(place) => place,
-                None if self.windows.len() < WINDOWS => {
-                    self.windows.push((flow, None));
-                    self.windows.len() - 1
-                }
-                None => continue,
-            };
-            self.later.push(((*time as f64 * 1e-9 / self.bin) as usize, place, *cwnd));
+        let rows = trace.time_ns.iter().zip(&trace.flow).zip(&trace.cwnd).skip(self.windows.read);
+        for ((time, flow), cwnd) in rows {
+            self.windows.push((*time / self.bin_ns) as usize, row(*flow), *cwnd);
         }
-        self.changes = trace.time_ns.len();
-        let mut values = vec![vec![None; self.done - from]; self.windows.len()];
-        let done = self.done;
-        self.later.retain(|(at, place, cwnd)| {
-            if *at < done {
-                values[*place][*at - from] = Some(*cwnd);
+        self.windows.read = trace.time_ns.len();
+        self.windows.curves(from..self.done)
+    }
+
+    /// The goodput of the first TCP flows of the trace. A flow without a sample has delivered nothing.
+    fn rates(&mut self, trace: &FlowSeriesColumns, from: usize, row: impl Fn(u32) -> u32) -> Vec<Curve> {
+        let held = &mut self.rates;
+        for ticks in trace.time_ns[held.read..].chunk_by(|one, other| one == other) {
+            let at = (ticks[0] / self.bin_ns) as usize;
+            let rows = held.read..held.read + ticks.len();
+            let mut bytes = BTreeMap::new(); // of a row, which may have several connections
+            for i in rows.filter(|i| !trace.cwnd[*i].is_nan()) {
+                *bytes.entry(row(trace.flow[i])).or_default() += trace.goodput_bytes[i];
             }
-            *at >= done
-        });
-        let mut curves = Vec::new();
-        for ((flow, held), mut values) in self.windows.iter_mut().zip(values) {
-            values.iter_mut().for_each(|value| {
-                *held = value.or(*held);
-                *value = *held;
+            bytes.into_iter().for_each(|(flow, bytes): (u32, u64)| {
+                held.push(at, flow, bytes as f64 * 8.0 / self.sample);
+                held.push(at + self.bins_per_sample, flow, 0.0); // unless the flow has a sample then
             });
-            curves.push((*flow, values));
+            held.read += ticks.len();
         }
-        curves.sort_by_key(|(flow, _)| *flow);
-        curves.into_iter().map(|(flow, values)| Curve { name: format!("flow {flow}"), values }).collect()
+        held.curves(from..self.done)
     }
 
     /// Some of the drops that have not been returned yet, evenly chosen.
@@ -230,6 +248,41 @@ impl Bins {
         let rows = trace.time_ns.iter().zip(&trace.cause).skip(self.drops).step_by(every);
         self.drops = trace.time_ns.len();
         rows.map(|(time, cause)| (*time as f64 * 1e-9, *cause)).collect()
+    }
+}
+
+impl Held {
+    /// Add a value of a flow from bin `at` on, unless there are [`FLOWS`] others.
+    fn push(&mut self, at: usize, flow: u32, value: f64) {
+        let place = self.flows.iter().position(|(known, _)| *known == flow).unwrap_or(self.flows.len());
+        if place == FLOWS {
+            return;
+        }
+        if place == self.flows.len() {
+            self.flows.push((flow, None));
+        }
+        self.later.push((at, place, value));
+    }
+
+    /// The last value of each bin of a range, by flow.
+    fn curves(&mut self, range: Range<usize>) -> Vec<Curve> {
+        let mut values = vec![vec![None; range.len()]; self.flows.len()];
+        self.later.retain(|(at, place, value)| {
+            if *at < range.end {
+                values[*place][*at - range.start] = Some(*value);
+            }
+            *at >= range.end
+        });
+        let mut curves = Vec::new();
+        for ((flow, held), mut values) in self.flows.iter_mut().zip(values) {
+            values.iter_mut().for_each(|value| {
+                *held = value.or(*held);
+                *value = *held;
+            });
+            curves.push((*flow, values));
+        }
+        curves.sort_by_key(|(flow, _)| *flow);
+        curves.into_iter().map(|(flow, values)| Curve { name: format!("flow {flow}"), values }).collect()
     }
 }
 
@@ -258,5 +311,49 @@ impl Flows {
             drops: rows().map(|row| columns.queue_drops[row]).collect(),
             marks: rows().map(|row| columns.queue_marks[row]).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples each 100 ns: time, connection, bytes; connections 10 and 11 are one row.
+    const SAMPLES: [(u64, u32, u64); 6] =
+        [(100, 1, 10), (100, 10, 3), (100, 11, 4), (200, 1, 20), (400, 11, 5), (400, 2, 1)];
+
+    /// Mutants that are detected: a rate that is held when a flow has no sample; only the last connection.
+    #[test]
+    fn rates_of_a_row_are_added_and_end_with_its_samples() {
+        let mut trace = FlowSeriesColumns::default();
+        for (time, connection, bytes) in SAMPLES {
+            trace.time_ns.push(time);
+            trace.flow.push(connection);
+            trace.goodput_bytes.push(bytes);
+            trace.cwnd.push(if connection == 2 { f64::NAN } else { 4.0 });
+        }
+        let mut bins = Bins {
+            per_bin: 1,
+            samples: 6,
+            bin_ns: 100,
+            bin: 1e-7,
+            rate: 1.0,
+            done: 6,
+            drops: 0,
+            windows: Held::default(),
+            rates: Held::default(),
+            sample: 8.0, // so that rates are bytes
+            bins_per_sample: 1,
+        };
+        let found = bins.rates(&trace, 0, |connection| if connection >= 10 { 7 } else { connection });
+        let found: Vec<_> = found.into_iter().map(|one| (one.name, one.values)).collect();
+        let some = |values: [f64; 5]| [vec![None], values.map(Some).to_vec()].concat();
+        assert_eq!(
+            found,
+            [
+                ("flow 1".to_owned(), some([10.0, 20.0, 0.0, 0.0, 0.0])),
+                ("flow 7".to_owned(), some([7.0, 0.0, 0.0, 5.0, 0.0])),
+            ]
+        );
     }
 }

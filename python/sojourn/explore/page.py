@@ -25,8 +25,10 @@ from sojourn.worlds.simulated.memory import refusal, run_limit, trace_limit
 
 #: Points of a curve, and the shortest time between two samples, ns.
 SAMPLES, SHORTEST = 800, 1_000_000
-#: Congestion windows are recorded if there are at most this number of sources.
-MOST_WINDOWS = 32
+#: Congestion windows and rates are recorded if there are at most this number of sources.
+MOST_FLOWS = 32
+#: Points of a curve of rates.
+RATES = 200
 #: What the scenario's own algorithm is compared with, if nothing else is asked for.
 BASELINES = ("droptail", "codel")
 #: The scenario without a file: a home link, shorter than the template.
@@ -44,7 +46,10 @@ def observed(scenario: Scenario) -> Scenario:
     duration = number("span", scenario.duration)
     interval = max(SHORTEST, -(-duration // SAMPLES // SHORTEST) * SHORTEST)
     sources = sum(one.count for one in scenario.senders if is_tcp(one))
-    trace = {"interval": f"{interval}ns", "drops": True, "cwnd": sources <= MOST_WINDOWS}
+    trace = {"interval": f"{interval}ns", "drops": True}
+    if 0 < sources <= MOST_FLOWS:
+        rates = -(-duration // RATES // interval) * interval
+        trace |= {"cwnd": True, "flows": f"{rates}ns"}
     return scenario.with_(trace=trace)
 
 

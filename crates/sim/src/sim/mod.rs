@@ -104,6 +104,8 @@ pub struct Progress<'a> {
     /// Changes of congestion windows, if they are recorded. They may be ahead of virtual time. The column
     /// `flow` has numbers of connections: see [`Running::row`].
     pub cwnd: Option<&'a CwndColumns>,
+    /// Samples of flows, if they are recorded. The column `flow` has numbers of connections, too.
+    pub flows: Option<&'a FlowSeriesColumns>,
 }
 
 /// What a packet may touch between two events. Each part also has what is recorded about it.
@@ -248,9 +250,10 @@ impl Running {
     /// What has been recorded so far.
     pub fn progress(&self) -> Progress<'_> {
         let State { queues, hosts, .. } = &self.simulation.state;
-        let QueueLog { measured, recorder, losses, .. } = &queues.log;
+        let QueueLog { measured, recorder, losses, flows, .. } = &queues.log;
         let series = recorder.series(*measured as usize);
-        Progress { series, drops: &losses.columns, cwnd: hosts.cwnd.as_ref() }
+        let flows = flows.as_deref().map(|flows| &flows.columns);
+        Progress { series, drops: &losses.columns, cwnd: hosts.cwnd.as_ref(), flows }
     }
 
     /// Keep the states of the measured queue's algorithm beside the log of its packets.
