@@ -227,11 +227,19 @@ def test_few_flows_have_charts_of_rates_and_windows(browser: Any, sources: int, 
     with explore.Server(page(scenario, ["droptail", "codel"], server=True)) as server:
         tab = browser.new_page()
         settled(tab, server.address)
-        for title in ("Goodput of flows, seed 1 (Mbit/s)", "Congestion windows, seed 1 (packets)"):
+        for title in ("Rates of flows", "Windows of flows"):
             found = tab.locator("figure.chart:visible", has_text=title)
             assert found.count() == charts
             if charts:
                 assert "codel: flow 2" in found.nth(1).inner_text()
+        states = tab.locator("figure.chart:visible", has_text="State of the algorithm").all_inner_texts()
+        names = [one.split("algorithm: ")[1].splitlines()[0] for one in states]
+        assert names == [
+            "dropping",
+            "count (packets)",
+            "lastcount (packets)",
+            "time until first_above_time (s)",
+        ]
         tab.close()
 
 

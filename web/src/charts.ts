@@ -7,6 +7,8 @@ import { chartFile, type Marks } from "./svg";
 import type { Curve, Curves } from "./types";
 
 export const COLOURS = ["#c4572b", "#0b7a8c", "#7b3fb5", "#5c7a00"];
+/** A single seed sets the axis up to this multiple of the highest mean. */
+const PEAK = 4;
 const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
 
 /** Rows of a chart: x, then for each algorithm mean, lowest and highest. */
@@ -83,7 +85,7 @@ export class Chart {
       series,
       bands,
       legend: { show: true, live: true },
-      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } },
+      scales: { x: { time: false }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), 1.05 * top(u, high || 1)] } },
       axes: [{ ...axis }, { ...axis, size: 56 }],
       cursor: this.isTime ? { sync: { key: sync.key, scales: ["x", null] }, y: false } : { y: false },
       hooks: {
@@ -132,6 +134,13 @@ export class Chart {
     };
     download(`${this.title}.svg`, chartFile(scene, COLOURS), "image/svg+xml");
   }
+}
+
+/** The highest value of a chart; rare peaks of single seeds do not set the axis. */
+function top(u: uPlot, high: number): number {
+  let mean = 0;
+  for (let i = 1; i < u.data.length; i += 3) for (const value of u.data[i]!) if (value != null && value > mean) mean = value;
+  return mean > 0 ? Math.min(high, PEAK * mean) : high;
 }
 
 function drawMarks(u: uPlot, { level, times }: Marks): void {

@@ -1,17 +1,18 @@
 // The live page: a change of a control runs the simulator and draws the answer.
 
 import { fromAddress, toAddress } from "./address";
-import { Chart, COLOURS, named, overSeeds, redrawAll, setWarmup, times } from "./charts";
+import { Chart, COLOURS, overSeeds, redrawAll, setWarmup, times } from "./charts";
 import { download } from "./download";
 import { start, type Engine } from "./engine";
 import { button, element, Form } from "./form";
 import { sentence, table } from "./numbers";
+import { Own } from "./own";
 import { Packets } from "./packets";
 import { planOf, rateOf } from "./plan";
 import { Runs, SEEDS } from "./runs";
 import { command, python, scenarioFile } from "./scenario";
 import { Guide } from "./tour";
-import type { Curve, Curves, Data, State, View } from "./types";
+import type { Curves, Data, State, View } from "./types";
 
 /** The page as it came, to be saved with other data. */
 const source = document.documentElement.outerHTML;
@@ -35,11 +36,9 @@ const charts = {
   drops: new Chart("Drops", "packets/s", true, () => ({ times: dropTimes() })),
   distribution: new Chart("Packets with at most a delay of x ms", "%", false),
 };
-const stateCharts: Chart[] = [];
-const windowCharts: Chart[] = [];
-const rateCharts: Chart[] = [];
 
 for (const chart of Object.values(charts)) at("charts").append(chart.root);
+const own = new Own(at("charts"), data);
 
 /** Times of single drops of seed 1, for each algorithm. */
 function dropTimes(): number[][] {
@@ -65,7 +64,7 @@ function draw(): void {
   charts.throughput.draw(specs, rows((run) => run.throughput, 1e-6));
   charts.drops.draw(specs, rows((run) => run.drops, 1 / first.bin));
   if (drawn === views) charts.distribution.draw(specs, distributions());
-  own(x, until);
+  own.draw(specs, drawn, x, until);
   const reached = Math.max(...drawn.map((runs) => (runs[0]?.queue.length ?? 0) / first.total));
   document.body.dataset["reached"] = String(reached);
   if (pace && shownUntil() < x.at(-1)!) requestAnimationFrame(draw);
@@ -87,34 +86,6 @@ function distributions(): (number | null)[][] {
 
 function quantile(view: View, share: number): number {
   return view.distribution.find(([below]) => below >= share)?.[1] ?? 0;
-}
-
-/** The algorithms' own state, windows and rates of the first flows: one chart for each algorithm. */
-function own(x: number[], until: number): void {
-  drawn.forEach((runs, i) => {
-    const names = (runs[0]?.probes ?? []).map((one) => one.name);
-    const probes = (stateCharts[i] ??= added("State of the algorithm"));
-    probes.root.hidden = names.length === 0;
-    const colours = (list: string[]): string[] => list.map((name) => `${state.specs[i]}: ${name}`);
-    const curves = names.slice(0, 4).flatMap((name) => overSeeds(named(runs, (run) => run.probes, name), x.length, 1, until));
-    if (names.length) probes.draw(colours(names.slice(0, 4)), [x, ...curves]);
-    const flows = (list: Chart[], title: string, all: Curve[], factor: number): void => {
-      const chart = (list[i] ??= added(title));
-      const few = all.slice(0, 4);
-      chart.root.hidden = few.length === 0;
-      const rows = few.flatMap((curve) => overSeeds([curve.values], x.length, factor, until));
-      if (few.length) chart.draw(colours(few.map((one) => one.name)), [x, ...rows]);
-    };
-    flows(rateCharts, "Goodput of flows, seed 1 (Mbit/s)", runs[0]?.rates ?? [], 1e-6);
-    flows(windowCharts, "Congestion windows, seed 1 (packets)", runs[0]?.windows ?? [], 1);
-  });
-  for (const list of [stateCharts, rateCharts, windowCharts]) list.slice(drawn.length).forEach((one) => (one.root.hidden = true));
-}
-
-function added(title: string): Chart {
-  const made = new Chart(title, "");
-  at("charts").append(made.root);
-  return made;
 }
 
 function numbers(): void {

@@ -35,6 +35,8 @@ export interface Algorithm {
   title: string;
   doc: string;
   params: Parameter[];
+  /** Unit of each quantity of its state. */
+  probes: Record<string, string>;
 }
 
 export interface Step {

@@ -58,7 +58,8 @@ pub(crate) struct Curves {
     probes: Vec<Curve>,
     /// Congestion windows of the first flows, packets.
     windows: Vec<Curve>,
-    /// Goodput of the first TCP flows in the interval of `trace.flows` that ended last, bit/s.
+    /// What the measured queue carried for each of the first TCP flows in the interval of `trace.flows` that ended
+    /// last, bit/s.
     rates: Vec<Curve>,
     /// Time in s and cause of single drops, if they are recorded.
     dropped: Vec<(f64, u8)>,
@@ -223,7 +224,7 @@ impl Bins {
         self.windows.curves(from..self.done)
     }
 
-    /// The goodput of the first TCP flows of the trace. A flow without a sample has delivered nothing.
+    /// The rates of the first TCP flows of the trace. A flow without a sample has sent nothing.
     fn rates(&mut self, trace: &FlowSeriesColumns, from: usize, row: impl Fn(u32) -> u32) -> Vec<Curve> {
         let held = &mut self.rates;
         for ticks in trace.time_ns[held.read..].chunk_by(|one, other| one == other) {
@@ -231,7 +232,7 @@ impl Bins {
             let rows = held.read..held.read + ticks.len();
             let mut bytes = BTreeMap::new(); // of a row, which may have several connections
             for i in rows.filter(|i| !trace.cwnd[*i].is_nan()) {
-                *bytes.entry(row(trace.flow[i])).or_default() += trace.goodput_bytes[i];
+                *bytes.entry(row(trace.flow[i])).or_default() += trace.carried_bytes[i];
             }
             bytes.into_iter().for_each(|(flow, bytes): (u32, u64)| {
                 held.push(at, flow, bytes as f64 * 8.0 / self.sample);
@@ -329,7 +330,7 @@ mod tests {
         for (time, connection, bytes) in SAMPLES {
             trace.time_ns.push(time);
             trace.flow.push(connection);
-            trace.goodput_bytes.push(bytes);
+            trace.carried_bytes.push(bytes);
             trace.cwnd.push(if connection == 2 { f64::NAN } else { 4.0 });
         }
         let mut bins = Bins {

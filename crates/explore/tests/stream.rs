@@ -101,7 +101,7 @@ fn the_first_part_comes_after_a_slice() {
 }
 
 #[test]
-fn rates_are_the_goodput_of_the_flows() {
+fn rates_are_what_the_queue_carried_for_each_flow() {
     let mut plan = plan(FLOWS);
     plan.traffic[0].count = 3;
     let record = Simulation::new(&plan, 1).unwrap().run(&Control::default()).unwrap();
@@ -114,7 +114,7 @@ fn rates_are_the_goodput_of_the_flows() {
         let samples = &record.flow_series;
         let rows = (0..samples.flow.len()).filter(|i| samples.flow[*i] == number as u32);
         let in_window = rows.filter(|i| (2_100_000_000..12_000_000_000).contains(&samples.time_ns[*i]));
-        let expected: u64 = in_window.map(|i| samples.goodput_bytes[i]).sum();
+        let expected: u64 = in_window.map(|i| samples.carried_bytes[i]).sum();
         assert!(expected > 1_000_000);
         assert!((window.sum::<f64>() - expected as f64).abs() < 1.0, "flow {number}");
     }

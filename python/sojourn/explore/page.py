@@ -173,6 +173,7 @@ def _algorithm(described: Any) -> dict[str, Any]:
         "title": described["title"],
         "doc": doc,
         "params": params,
+        "probes": {one["name"]: one.get("unit") or "" for one in described["probes"]},
     }
 
 
