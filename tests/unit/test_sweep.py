@@ -18,7 +18,7 @@ from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
 from sojourn.study.axes import Axis, cells, listed, magnitudes, spaced, with_parameter
 from sojourn.study.sweep import forecast
-from sojourn.study.sweep.directory import done, status
+from sojourn.study.sweep.directory import done, reopen, status
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import Sweep
 from sojourn.study.sweep.plan_file import read
@@ -132,6 +132,21 @@ def test_the_directory_is_self_describing(plan: Sweep, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "s/manifest.json").read_text())["status"] == "complete"
     row = swept.summary().row(0, named=True)
     assert (row["queue.limit"], row["aqm"], row["n"]) == ("10p", "droptail", 3)
+
+
+@pytest.mark.parametrize("part", ["complete", "unfinished"])
+def test_a_sweep_of_another_core_opens(
+    plan: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """Mutant seen to fail: the runs' ids of this core; the ids of the table in another order."""
+    swept = sweep(plan, out=tmp_path / "s")
+    if part == "unfinished":
+        (tmp_path / "s/runs.parquet").unlink()
+    monkeypatch.setattr("sojourn._core.CORE_VERSION", "0.0.9+other")
+    again = reopen(tmp_path / "s")
+    assert again.summary().equals(swept.summary())
+    assert again.runs().equals(swept.runs())
+    assert status(tmp_path / "s")["done"] == 12
 
 
 def test_finished_runs_are_not_repeated_and_damaged_ones_are(plan: Sweep, tmp_path: Path) -> None:

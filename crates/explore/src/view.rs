@@ -58,8 +58,8 @@ pub(crate) struct Curves {
     probes: Vec<Curve>,
     /// Congestion windows of the first flows, packets.
     windows: Vec<Curve>,
-    /// What the measured queue carried for each of the first TCP flows in the interval of `trace.flows` that ended
-    /// last, bit/s.
+    /// What the measured queue carried for each of the first TCP flows in the interval of `trace.flows` that
+    /// ended last, bit/s.
     rates: Vec<Curve>,
     /// Time in s and cause of single drops, if they are recorded.
     dropped: Vec<(f64, u8)>,

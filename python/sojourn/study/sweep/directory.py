@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
-from sojourn.algorithms import identified_by, remember
+from sojourn.algorithms import digests, identified_by, remember
 from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics import Own, measure
 from sojourn.metrics.diagnostics import diagnose, parts_of
@@ -23,8 +24,8 @@ from sojourn.runner.data import data_of
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, machine, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
-from sojourn.runner.point import Point, digest
-from sojourn.runner.sealed import seal
+from sojourn.runner.point import Point, digest, run_id
+from sojourn.runner.sealed import seal, table
 from sojourn.runner.store import Store
 from sojourn.study.axes import Axis, magnitudes
 from sojourn.study.sweep.model import Sweep, Swept
@@ -151,7 +152,7 @@ def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
     warn_of_changes(code)
     archive = Archive(directory)
     with identified_by(code):
-        plan = read(Path(directory) / PLAN, is_stored=True)
+        plan = _stored_plan(Path(directory))
         found = {point: archive.read(point.run_id) for point in plan.points}
     metrics = {
         point: {**one.metrics, **measure(own, one.record, where(point), False)}
@@ -175,6 +176,21 @@ def reopen(directory: str | os.PathLike[str], own: Sequence[Own] = ()) -> Swept:
     return Swept(plan, metrics, Path(directory), facts.get("id"), parts, doubts=doubts)
 
 
+def _stored_plan(folder: Path) -> Sweep:
+    """Return the plan of a folder, with the ids that its runs have there: the core may be another one now."""
+    plan = read(folder / PLAN, is_stored=True)
+    core = manifest_of(folder).get("core_version")
+    if core == _core.CORE_VERSION or not isinstance(core, str):
+        return plan
+    if (content := files.read(folder / RUNS)) is not None:
+        return replace(plan, stored=table(content, RUNS).frame["run_id"].to_list())
+    points = (point for _, group in plan.groups for point in group)
+    ids = [
+        run_id(one.plan_json, one.spec, one.seed, one.world, digests(one.plan_json), core) for one in points
+    ]
+    return replace(plan, stored=ids)
+
+
 @refuse_damaged
 def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the progress of a sweep: runs, done, failed (each with its command), command.
@@ -191,7 +207,7 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     remember(code)
     archive = Archive(folder)
     with identified_by(code):
-        plan = read(folder / PLAN, is_stored=True)
+        plan = _stored_plan(folder)
         missing = {point.run_id for point in plan.points if point.run_id not in archive}
     return {
         "runs": len(plan.points),

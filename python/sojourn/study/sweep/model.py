@@ -49,6 +49,8 @@ class Sweep:
         The first seed.
     where : str
         The source file of the plan, for messages.
+    stored : sequence of str
+        Of a sweep that was read from a folder: the ids of its runs there, in the order of `groups`.
     """
 
     scenario: Scenario
@@ -57,6 +59,7 @@ class Sweep:
     seeds: int = 5
     seed_from: int = 1
     where: str = field(default="", compare=False)
+    stored: Sequence[str] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -81,8 +84,9 @@ class Sweep:
         """The runs of each combination and algorithm, seed by seed."""
         cells = self.cells  # checks the plan, even if there are no seeds
         seeds = range(self.seed_from, self.seed_from + self.seeds)
+        ids = iter(self.stored)
         return [
-            (cell, [Point(cell.scenario, spec, seed) for seed in seeds])
+            (cell, [Point(cell.scenario, spec, seed, stored_id=next(ids, "")) for seed in seeds])
             for cell in cells
             for spec in cell.specs
         ]
