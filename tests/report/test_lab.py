@@ -49,6 +49,17 @@ def test_a_stored_record_has_the_same_digest(home: Results, tmp_path: Path) -> N
     assert counters(home.outcomes[0].record) == counters(stored.outcomes[0].record)
 
 
+def test_tables_of_metrics_fit_a_phone(browser: Any, home: Results, tmp_path: Path) -> None:
+    """Mutant seen to fail: the names of metrics beside their labels."""
+    one = Results(home.scenario, home.aqms[:1], [r for r in home.outcomes if r.point.spec == home.aqms[0]])
+    tab = browser.new_page(viewport={"width": 400, "height": 800})
+    tab.goto(report.write(report.for_results(one), tmp_path / "report.html").as_uri())
+    fits = "tables => tables.map(one => one.scrollWidth <= one.parentElement.clientWidth)"
+    assert tab.eval_on_selector_all(".labelled table", fits) == [True] * 4
+    assert tab.locator(".labelled th", has_text="utilization").first.is_hidden()
+    tab.close()
+
+
 def test_many_metrics_of_few_algorithms_are_rows(home: Results) -> None:
     """A column each would be cut in a window of 1400 pixels.
 
