@@ -108,6 +108,15 @@ def test_the_results_directory_is_self_describing(cli: Cli, small_file: Path, tm
     assert len(list((folder / "runs").iterdir())) == 2, "the resolved scenario names the same runs"
 
 
+def test_the_report_of_a_reproduction_is_refused_with_its_command(cli: Cli, tmp_path: Path) -> None:
+    """Mutant seen to fail: the folder is read as one of runs."""
+    facts = {"paper": "raqm2005", "quick": True, "runs": {}}
+    (tmp_path / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
+    done = cli("report", str(tmp_path))
+    assert done.returncode == 2
+    assert f"allowed: sojourn reproduce raqm2005 --quick --out {tmp_path}, which keeps" in done.stderr
+
+
 def test_a_report_is_regenerated(cli: Cli, small_file: Path, tmp_path: Path) -> None:
     cli("run", small_file, "--seeds", 2, "--out", "out")
     page = tmp_path / "out/report.html"

@@ -25,6 +25,7 @@ from sojourn.cli.tune import of_tuned, write_tuned
 from sojourn.errors import InputError
 from sojourn.metrics import Own, load
 from sojourn.results import Results
+from sojourn.runner.manifest import manifest_of
 from sojourn.study import shell_session, two_worlds
 from sojourn.study.compare import Comparison
 from sojourn.study.evaluate import run as evaluation_directory
@@ -86,6 +87,13 @@ def report(
         results = _with(results, names, own)
         show(str(write_report(results)))
         output = partial(of_results, results, names) if names else partial(of_session, session)
+    elif "paper" in (facts := manifest_of(directory)):
+        command = (
+            f"sojourn reproduce {facts['paper']}{' --quick' if facts.get('quick') else ''} --out {directory}"
+        )
+        raise InputError(
+            str(directory), "is a reproduction of a paper", f"{command}, which keeps finished runs"
+        )
     else:
         results = _with(Results.open(directory), names, own)
         comparison = Comparison.of(results)
