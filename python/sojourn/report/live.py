@@ -141,26 +141,31 @@ def means(frame: pl.DataFrame, x: str, by: str, metrics: Sequence[str], *, x_lab
     return curves(places, x_label, lines(names), quantities, logX=log_x)
 
 
-def grid(end: float, points: int = POINTS) -> tuple[np.ndarray[Any, Any], float]:
-    """Return the ends of equal parts of the time to `end`, and their length."""
+def grid(end: float, samples: int = POINTS) -> tuple[np.ndarray[Any, Any], float]:
+    """Return the ends of equal parts of the time to `end`, and their length.
+
+    There are not more parts than samples, so that each has one: a gap in a curve is a gap in the samples.
+    """
+    points = max(1, min(POINTS, samples))
     step = end / points
     return (np.arange(points) + 1) * step, step
 
 
-def binned(time: Any, values: Any, end: float, how: str = "mean") -> np.ndarray[Any, Any]:
-    """Return mean, sum or largest value of the samples in each part of `grid`; NaN where there is none."""
+def binned(time: Any, values: Any, ends: Any, how: str = "mean") -> np.ndarray[Any, Any]:
+    """Return mean, sum or largest value of the samples in each part of a `grid`; NaN where there is none."""
+    points, end = len(ends), float(ends[-1])
     times, wanted = np.asarray(time, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    at = np.clip(np.ceil(times / end * POINTS - 1e-9).astype(np.int64) - 1, 0, POINTS - 1)
+    at = np.clip(np.ceil(times / end * points - 1e-9).astype(np.int64) - 1, 0, points - 1)
     known = np.isfinite(wanted)
     at, wanted = at[known], wanted[known]
     if how == "max":
-        found = np.full(POINTS, -np.inf)
+        found = np.full(points, -np.inf)
         np.maximum.at(found, at, wanted)
         return np.where(np.isfinite(found), found, np.nan)
-    sums, counts = np.bincount(at, wanted, POINTS), np.bincount(at, minlength=POINTS)
+    sums, counts = np.bincount(at, wanted, points), np.bincount(at, minlength=points)
     if how == "sum":
         return np.asarray(sums)
-    found = np.full(POINTS, np.nan)
+    found = np.full(points, np.nan)
     np.divide(sums, counts, out=found, where=counts > 0)
     return found
 
@@ -210,14 +215,14 @@ def over_time(
     state = [(spec, *one) for spec in specs for one in probes.get(spec, ())]
     kept = fitting(seeds, len(specs) * len(known) + len(state), 0.6)
     runs = trace.filter(pl.col("seed").is_in(kept)).partition_by("aqm", "seed", as_dict=True)
-    x, step = grid(end)
+    x, step = grid(end, max(frame.height for frame in runs.values()))
 
     def values(spec: str, seed: int, name: str) -> list[float | int | None]:
         frame = runs[spec, seed]
         if name in COUNTS:
-            return rounded(binned(frame["time_s"], frame[name], end, "sum") * COUNTS[name] / step)
+            return rounded(binned(frame["time_s"], frame[name], x, "sum") * COUNTS[name] / step)
         column, how = ("queue_packets", "max") if name == "largest" else (name, "mean")
-        return rounded(binned(frame["time_s"], _floats(frame[column]), end, how))
+        return rounded(binned(frame["time_s"], _floats(frame[column]), x, how))
 
     quantities: list[dict[str, Any]] = [
         {
@@ -292,7 +297,7 @@ def rates(
         if name in samples.columns and samples[name].drop_nulls().drop_nans().len()
     ]
     kept = fitting(seeds, len(specs) * len(shown_flows) * len(known), 0.25)
-    x, _ = grid(end)
+    x, _ = grid(end, samples["time_s"].n_unique())
     charts = []
     looks = [
         line(f"{name} {index}", PALETTE[i % len(PALETTE)]) for i, (_, name, index) in enumerate(shown_flows)
@@ -308,7 +313,7 @@ def rates(
                 "unit": unit,
                 "runs": [
                     [
-                        rounded(binned(own["time_s"], _floats(own[name]), end) * factor)
+                        rounded(binned(own["time_s"], _floats(own[name]), x) * factor)
                         for own in (runs.get((flow, seed), empty) for seed in kept)
                     ]
                     for flow, _, _ in shown_flows
