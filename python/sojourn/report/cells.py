@@ -48,6 +48,11 @@ class Grid:
     headings: list[Heading]
     rows: list[list[Cell]]
 
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it has metrics with their labels, so that a narrow page needs no names."""
+        return [one.title for one in self.headings[:2]] == ["metric", "label"]
+
 
 def grid(table: Table) -> Grid:
     """Return the cells of a table.
