@@ -69,6 +69,7 @@ def described_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "kernels" / "current"
     folder.mkdir(parents=True)
     (folder / "build.json").write_text('{"version": "6.1.0"}')
+    (folder / "preload.so").touch()
     symbols = ["TCP_CONG_CUBIC", "TCP_CONG_BBR", "NET_SCH_CODEL", "NET_SCH_PIE", "NET_SCH_RED"]
     (folder / "config").write_text("".join(f"CONFIG_{one}=y\n" for one in symbols))
     monkeypatch.setenv("SOJOURN_KERNELS", str(folder.parent))
