@@ -39,6 +39,7 @@ NAMES = [
     "cobalt",
     "fq_codel",
     "fq_pie",
+    "sfq",
     "cake",
     "dualpi2",
     "drr",

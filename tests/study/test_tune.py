@@ -245,6 +245,8 @@ NEWER_THAN_TC = {"dualpi2"}
                      "target 5ms interval 100ms ecn"),
         ("fq_pie", "fq_pie limit 100 flows 1024 quantum 1514 memory_limit 32000000 target 15ms tupdate 15ms "
                    "alpha 2 beta 20 ecn_prob 10 ecn"),
+        ("sfq divisor 1000 depth 200", "sfq limit 100 depth 127 flows 128 divisor 1024 quantum 1514"),
+        ("sfq headdrop on", "sfq limit 100 depth 127 flows 128 divisor 1024 quantum 1514 headdrop"),
         ("red min_th 12p max_p 0.03 ecn", "red limit 100000 min 12000 max 36000 avpkt 1000 burst 80 "
                                           "bandwidth 10000000bit probability 0.03 ecn"),
         ("red min_th 12kB ecn ecn_forced drop", "red limit 100000 min 12000 max 36000 avpkt 1000 burst 80 "

@@ -246,6 +246,22 @@ def test_a_run_gives_warnings(
 
 
 @pytest.mark.parametrize(
+    ("spec", "acts"),
+    [
+        ("sfq", False),
+        ("drr", False),
+        ("prio", False),
+        ("drr aqm (red min_th 500p max_th 1000p)", True),
+        ("prio aqm_0 (codel target 1s)", True),
+    ],
+)
+def test_a_queue_that_cannot_act_has_no_warning(small: sojourn.Scenario, spec: str, acts: bool) -> None:
+    """Mutant seen to fail: every algorithm but drop tail."""
+    warnings = sojourn.run(small.with_(duration="3s", warmup="1s"), [spec], seeds=1).warnings
+    assert any("never acted" in one for one in warnings) == acts, warnings
+
+
+@pytest.mark.parametrize(
     ("spec", "set_", "words"),
     [
         ("red", "red min_th 100p max_th 300p", "min_th and max_th from the link: the default of max_th, 15 "),

@@ -68,6 +68,7 @@ pub mod red;
 pub mod rem;
 pub mod rio;
 pub mod sfb;
+pub mod sfq;
 pub mod sred;
 
 pub use aqm::{

@@ -38,6 +38,7 @@ mod rem;
 mod rio;
 mod schedulers;
 mod sfb;
+mod sfq;
 mod specs;
 mod sred;
 mod support;

@@ -323,6 +323,23 @@ def _fq_pie(s: _Setting) -> Line:
     return Line(["fq_pie", *words], _gains(s))
 
 
+def _sfq(s: _Setting) -> Line:
+    """Return the arguments for ``sch_sfq``, whose number of queues is a power of two."""
+    divisor, quantum = int(s.word("divisor") or 0), str(round(s.size("quantum")))
+    power = max(1 << (divisor - 1).bit_length(), 2)
+    depth = s.accept("depth", str(min(127, int(s.word("depth") or 0))))
+    words = ["limit", s.limit_packets(), "depth", depth, "flows", s.word("flows") or ""]
+    words += [
+        "divisor",
+        s.accept("divisor", str(power)),
+        "quantum",
+        s.accept("quantum", quantum, f"{quantum}B"),
+    ]
+    notes = [] if power == divisor else [f"divisor {divisor} becomes {power} (a power of two)"]
+    notes += [] if depth == s.word("depth") else [f"depth {s.word('depth')} becomes {depth}, the largest"]
+    return Line(["sfq", *words, *(["headdrop"] if s.word("headdrop") in ("True", "on") else [])], notes)
+
+
 def _cake(s: _Setting) -> Line:
     """Return the arguments for CAKE, whose own limit follows from its memory."""
     rate = s.word("bandwidth")
@@ -412,6 +429,7 @@ _WRITERS: dict[str, Callable[[_Setting], Line]] = {
     "codel": _codel,
     "fq_codel": _fq_codel,
     "fq_pie": _fq_pie,
+    "sfq": _sfq,
     "cake": _cake,
     "sfb": _sfb,
     "dualpi2": _dualpi2,

@@ -41,6 +41,9 @@ MOST_UNFINISHED = 0.01
 SCALABLE = ("dctcp", "prague")
 #: Codes of warnings about the traffic, not about the algorithm.
 OF_DEMAND = ("W06",)
+#: Schedulers of classes, whose algorithms are drop tail unless they are set; and all that only queue packets.
+CLASSFUL = ("drr", "prio")
+PASSIVE = ("droptail", "sfq", *CLASSFUL)
 #: What to run if a queue has not settled.
 REMEDY = "a longer warm-up decides; run --warmup auto finds one"
 
@@ -67,7 +70,7 @@ def diagnose(record: Record) -> list[str]:
     if queue["max_packets"] <= FEW_PACKETS:
         found.append(coded("W02", f"the queue {name} never held more than {queue['max_packets']} packets"))
     algorithm = queue["spec"].split()[0]
-    if algorithm != "droptail" and sum(queue["drops"][1:]) + sum(queue["marks"]) == 0:
+    if _decides(queue["spec"]) and sum(queue["drops"][1:]) + sum(queue["marks"]) == 0:
         found.append(
             coded("W03", f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
         )
@@ -340,6 +343,12 @@ def are_alike(group: Sequence[Mapping[str, float | None]]) -> bool:
 def _kind(sentence: str) -> str:
     """Return a warning without its numbers, to group equal ones."""
     return "".join(c for c in sentence if not c.isdigit())
+
+
+def _decides(spec: str) -> bool:
+    """Return whether an algorithm drops or marks packets before the queue is full."""
+    name = spec.split()[0]
+    return name not in PASSIVE or (name in CLASSFUL and " aqm" in spec)
 
 
 def _utilization(queue: dict[str, Any]) -> float | None:
