@@ -27,9 +27,10 @@
 //! RFC 8290. Linux `sch_fq_codel.c`.
 
 use crate::{
-    Aqm, Context, PacketView, Param, Probe, Random, Range, Scheduler, SpecError, Stream, Time, Token,
+    Aqm, Context, PacketView, Param, Probe, Random, Range, Scheduler, SpecError, Time, Token,
     codel::{self, CoDel},
     config::{Fields, choice, config, meaning},
+    flow_hash::FlowHash,
     scheduler::{Bank, Discipline, End, EventSink, is_a_scheduler},
     schema,
     units::Bytes,
@@ -197,8 +198,7 @@ pub struct FlowQueues {
     /// Packets dropped from the longest queue at once; `None`: the arrival is dropped instead.
     batch: Option<u32>,
     below_zero: bool,
-    /// Seed of the hash; `None` until the first packet, which draws it.
-    perturbation: Option<u32>,
+    hash: FlowHash,
     turns: Vec<Place>,
     /// Queues that have just become active, and the other active queues, both in the order of service.
     new: VecDeque<u32>,
@@ -230,19 +230,11 @@ impl FlowQueues {
             memory: queues.memory.0 as u64,
             batch,
             below_zero: queues.turn == Turn::BelowZero,
-            perturbation: queues.perturbation,
+            hash: FlowHash::new(queues.flows, queues.perturbation),
             turns: vec![Place::default(); flows],
             new: VecDeque::with_capacity(flows),
             old: VecDeque::with_capacity(flows),
         }
-    }
-
-    /// The queue of a flow.
-    fn queue_of(&mut self, packet: &PacketView, rng: &mut dyn Random) -> usize {
-        let drawn = || (rng.uniform() * f64::from(u32::MAX)) as u32;
-        let perturbation = u64::from(*self.perturbation.get_or_insert_with(drawn));
-        let key = (perturbation << 32) | u64::from(packet.flow.0);
-        (Stream::new(key, "flow queue").bits() % self.turns.len() as u64) as usize
     }
 
     fn is_over(&self) -> bool {
@@ -286,7 +278,7 @@ impl Scheduler for FlowQueues {
         rng: &mut dyn Random,
         events: EventSink,
     ) {
-        let index = self.queue_of(packet, rng);
+        let index = self.hash.of(packet.flow, rng);
         self.bank.offer(now, index, packet);
         let Some(batch) = self.batch else {
             if !self.bank.fits(packet.bytes) || self.bank.bytes() + u64::from(packet.bytes) > self.memory {

@@ -20,6 +20,7 @@ mod config;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod conventions;
+mod flow_hash;
 mod flow_table;
 pub mod inspect;
 mod occupancy;

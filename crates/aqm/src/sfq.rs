@@ -26,9 +26,10 @@
 //! P. E. McKenney: Stochastic Fairness Queueing, IEEE INFOCOM 1990. Linux `sch_sfq.c`.
 
 use crate::{
-    Context, PacketView, Param, Probe, Random, Range, Scheduler, SpecError, Stream, Time, Token,
+    Context, PacketView, Param, Probe, Random, Range, Scheduler, SpecError, Time, Token,
     config::{Fields, config},
     droptail::DropTail,
+    flow_hash::FlowHash,
     scheduler::{Bank, Discipline, End, EventSink, is_a_scheduler},
     schema,
     units::Bytes,
@@ -111,8 +112,7 @@ pub struct Sfq {
     quantum: i64,
     /// The end of a queue at which it loses packets.
     end: End,
-    /// Seed of the hash; `None` until the first packet, which draws it.
-    perturbation: Option<u32>,
+    hash: FlowHash,
     /// Bytes that each queue may still send.
     credit: Vec<i64>,
     /// The active queues; the first one has its turn.
@@ -134,19 +134,11 @@ impl Sfq {
             depth: config.depth,
             quantum: config.quantum.0 as i64,
             end: if config.headdrop { End::Head } else { End::Tail },
-            perturbation: config.perturbation,
+            hash: FlowHash::new(config.divisor, config.perturbation),
             credit: vec![0; divisor],
             round: VecDeque::new(),
             lengths: Lengths::new(divisor),
         })
-    }
-
-    /// The queue of a flow.
-    fn queue_of(&mut self, packet: &PacketView, rng: &mut dyn Random) -> usize {
-        let drawn = || (rng.uniform() * f64::from(u32::MAX)) as u32;
-        let perturbation = u64::from(*self.perturbation.get_or_insert_with(drawn));
-        let key = (perturbation << 32) | u64::from(packet.flow.0);
-        (Stream::new(key, "flow queue").bits() % self.credit.len() as u64) as usize
     }
 
     /// Drop a packet of the longest queue; returns its bytes.
@@ -171,7 +163,7 @@ impl Scheduler for Sfq {
         rng: &mut dyn Random,
         events: EventSink,
     ) {
-        let index = self.queue_of(packet, rng);
+        let index = self.hash.of(packet.flow, rng);
         let before = self.bank.packets_of(index);
         self.bank.offer(now, index, packet);
         let is_full = before >= self.depth;
