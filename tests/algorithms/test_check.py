@@ -17,7 +17,7 @@ from sojourn.testing import CHECKS, ContractBroken, check_aqm
 from support import ROOT
 
 NAMES = [one["name"] for one in _core.algorithms()]
-SCHEDULERS = ["fq_codel", "fq_pie", "sfq", "cake", "dualpi2", "drr", "prio"]
+SCHEDULERS = ["fq_codel", "fq_pie", "fq", "sfq", "cake", "dualpi2", "drr", "prio"]
 
 
 class Correct(sojourn.Aqm):

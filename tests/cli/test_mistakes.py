@@ -32,7 +32,7 @@ SCENARIOS = [
     ("red min_th 5 max_th 15", "fifo", ["did you mean droptail?"]),
     ("red min_th 5 max_th 15", "pfifo", ["did you mean droptail?"]),
     ("red min_th 5 max_th 15", "pfifo_fast", ["did you mean droptail?"]),
-    ("red min_th 5 max_th 15", "fq", ["did you mean fq_codel?"]),
+    ("red min_th 5 max_th 15", "wfq", ["did you mean fq?"]),
     ("red min_th 5 max_th 15", "bbr", ["small.toml:15:1", "congestion control", 'variant = "bbr"']),
     ("count = 6", 'variant = "CUBIC"', ["traffic.ftp.variant", "did you mean cubic?"]),
     ("count = 6", 'variant = "bbr2"', ["did you mean bbr?"]),

@@ -59,7 +59,7 @@ def test_options_reach_the_scenario(cli: Cli, tmp_path: Path) -> None:
         (["--rate", "100"], "--rate = '100' has no unit"),
         (["--rate", "100/20mbps"], "which may mean bytes"),
         (["--rtt", "30"], "--rtt = '30' has no unit"),
-        (["--aqm", "fq"], "did you mean fq_codel?"),
+        (["--aqm", "wfq"], "did you mean fq?"),
         (["--aqm", 'red"'], "is not an algorithm"),
         (["--flows", "0", "--uploads", "0", "--no-web", "--no-call", "--no-game"], "traffic is missing"),
         (["--variant", "bbr2"], "did you mean bbr?"),

@@ -39,6 +39,7 @@ NAMES = [
     "cobalt",
     "fq_codel",
     "fq_pie",
+    "fq",
     "sfq",
     "cake",
     "dualpi2",

@@ -245,6 +245,9 @@ NEWER_THAN_TC = {"dualpi2"}
                      "target 5ms interval 100ms ecn"),
         ("fq_pie", "fq_pie limit 100 flows 1024 quantum 1514 memory_limit 32000000 target 15ms tupdate 15ms "
                    "alpha 2 beta 20 ecn_prob 10 ecn"),
+        ("fq maxrate 5Mbit/s flows 1000 ce_threshold 1ms",
+         "fq limit 100 flow_limit 100 quantum 3028 initial_quantum 15140 maxrate 5000000bit "
+         "low_rate_threshold 550000bit refill_delay 40ms orphan_mask 1023 ce_threshold 1ms"),
         ("sfq divisor 1000 depth 200", "sfq limit 100 depth 127 flows 128 divisor 1024 quantum 1514"),
         ("sfq headdrop on", "sfq limit 100 depth 127 flows 128 divisor 1024 quantum 1514 headdrop"),
         ("red min_th 12p max_p 0.03 ecn", "red limit 100000 min 12000 max 36000 avpkt 1000 burst 80 "

@@ -325,7 +325,7 @@ def test_a_scenario_made_in_python_has_no_lines() -> None:
     [
         ('"red min_th 5 max_th 15"', '"fifo"', "droptail"),
         ('"red min_th 5 max_th 15"', '"pfifo_fast"', "droptail"),
-        ('"red min_th 5 max_th 15"', '"fq"', "fq_codel"),
+        ('"red min_th 5 max_th 15"', '"wfq"', "fq"),
         ("min_th 5 max_th 15", "min 5 max 15", "min_th"),
         ("count = 6", 'variant = "bbr2"', "bbr"),
         ("count = 6", 'variant = "l4s"', "prague"),

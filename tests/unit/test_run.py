@@ -248,6 +248,7 @@ def test_a_run_gives_warnings(
 @pytest.mark.parametrize(
     ("spec", "acts"),
     [
+        ("fq", False),
         ("sfq", False),
         ("drr", False),
         ("prio", False),

@@ -27,6 +27,9 @@ SPECS = {
     "fq_codel": "fq_codel",
     "fq_pie": "fq_pie",
     "cake": "cake",
+    "fq": "fq",
+    "fq_maxrate": "fq maxrate 1Mbit/s",
+    "sfq": "sfq",
 }
 FLOWS = (1, 4, 20, 100)
 SENDERS = ("reno", "cubic", "dctcp")
@@ -86,7 +89,7 @@ def cells() -> list[Cell]:
     return chosen
 
 
-#: Other senders, and CAKE: not among the pairs, so that the first cells stay those of earlier reports.
+#: Other senders, CAKE, fq and sfq: not among the pairs, so that the first cells are those of earlier reports.
 MORE = (
     *(
         Cell(aqm, flows, sender, False, 50)
@@ -94,6 +97,7 @@ MORE = (
         for aqm, flows in (("pfifo", 1), ("pfifo", 4), ("fq_codel", 4))
     ),
     *(Cell("cake", flows, "cubic", ecn, 50) for flows in (1, 4, 20) for ecn in (False, True)),
+    *(Cell(aqm, flows, "cubic", False, 50) for aqm in ("fq", "fq_maxrate", "sfq") for flows in (4, 20)),
 )
 
 

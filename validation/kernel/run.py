@@ -75,7 +75,7 @@ def main() -> None:
     """Run the cells, write the report after each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, help="only the first N cells")
-    parser.add_argument("--more", action="store_true", help="other senders and CAKE, into MORE.md")
+    parser.add_argument("--more", action="store_true", help="other senders, CAKE, fq and sfq, into MORE.md")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int)
     parser.add_argument("--out", type=Path, default=Path("results/validation-kernel"))

@@ -52,6 +52,7 @@ pub mod droptail;
 pub mod drr;
 pub mod dualpi2;
 pub mod feng_ared;
+pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod fred;

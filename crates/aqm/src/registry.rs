@@ -49,6 +49,7 @@ pub fn names() -> Vec<&'static str> {
 pub static SCHEDULERS: &[&Discipline] = &[
     &crate::fq_codel::DISCIPLINE,
     &crate::fq_pie::DISCIPLINE,
+    &crate::fq::DISCIPLINE,
     &crate::sfq::DISCIPLINE,
     &crate::cake::DISCIPLINE,
     &crate::dualpi2::DISCIPLINE,

@@ -14,6 +14,7 @@ mod contract;
 mod drr;
 mod dualpi2;
 mod feng_ared;
+mod flow_queues;
 mod fq;
 mod fred;
 mod fuzz;

@@ -323,6 +323,24 @@ def _fq_pie(s: _Setting) -> Line:
     return Line(["fq_pie", *words], _gains(s))
 
 
+def _fq(s: _Setting) -> Line:
+    """Return the arguments for ``sch_fq``, which hashes forwarded packets to a power of two of queues."""
+    flows = int(s.word("flows") or 0)
+    power = 1 << (flows - 1).bit_length()
+    words = ["fq", "limit", s.limit_packets(), "flow_limit", s.word("flow_limit") or ""]
+    for name in ("quantum", "initial_quantum"):
+        size = str(round(s.size(name)))
+        words += [name, s.accept(name, size, f"{size}B")]
+    if (rate := s.word("maxrate")) is not None:
+        words += ["maxrate", _bits(rate)]
+    words += ["low_rate_threshold", _bits(s.word("low_rate_threshold") or "0bit/s")]
+    words += ["refill_delay", s.time("refill_delay"), "orphan_mask", str(power - 1), *_ce_threshold(s)]
+    s.accept("flows", str(power))
+    notes = [] if power == flows else [f"flows {flows} becomes {power} (a power of two)"]
+    notes += [] if s.ecn or s.word("ce_threshold") is None else ["Linux's fq marks without ecn, too"]
+    return Line(words, notes)
+
+
 def _sfq(s: _Setting) -> Line:
     """Return the arguments for ``sch_sfq``, whose number of queues is a power of two."""
     divisor, quantum = int(s.word("divisor") or 0), str(round(s.size("quantum")))
@@ -429,6 +447,7 @@ _WRITERS: dict[str, Callable[[_Setting], Line]] = {
     "codel": _codel,
     "fq_codel": _fq_codel,
     "fq_pie": _fq_pie,
+    "fq": _fq,
     "sfq": _sfq,
     "cake": _cake,
     "sfb": _sfb,

@@ -43,7 +43,7 @@ SCALABLE = ("dctcp", "prague")
 OF_DEMAND = ("W06",)
 #: Schedulers of classes, whose algorithms are drop tail unless they are set; and all that only queue packets.
 CLASSFUL = ("drr", "prio")
-PASSIVE = ("droptail", "sfq", *CLASSFUL)
+PASSIVE = ("droptail", "fq", "sfq", *CLASSFUL)
 #: What to run if a queue has not settled.
 REMEDY = "a longer warm-up decides; run --warmup auto finds one"
 

@@ -77,6 +77,7 @@ ALGORITHMS: Final[Mapping[str, Style]] = {
     "cobalt": Style("COBALT", "#1294c8", DASHED, "*"),
     "fq_codel": Style("FQ-CoDel", "#015370", DASH_DOT, "h"),
     "fq_pie": Style("FQ-PIE", "#6fa05f", DOTTED, "d"),
+    "fq": Style("FQ", "#7a4f9c", LONG, "X"),
     "sfq": Style("SFQ", "#4a6b8a", DASH_DOT_DOT, "D"),
     "cake": Style("CAKE", "#a8641c", LONG, "P"),
     "dualpi2": Style("DualPI2", "#074303", DASH_DOT_DOT, "<"),
