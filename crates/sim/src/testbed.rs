@@ -124,6 +124,9 @@ impl QueueSet {
                 let problem = "has a shaper: the link of a testbed has its rate itself";
                 return Err(PlanError::new(format!("{key}.aqm"), problem).allowed("no bandwidth"));
             }
+            if port.medium.is_some() {
+                return Err(PlanError::new(format!("{key}.medium"), "is not possible in a testbed"));
+            }
             port.kind = i as u32;
             queues.ports.push(port);
             queues.kinds.push(kind);

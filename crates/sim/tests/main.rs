@@ -8,7 +8,9 @@ mod eligibility;
 mod fuzz;
 mod golden;
 mod impairments;
+
 mod jitter;
+mod medium;
 mod ns2_single_flow;
 mod oracle;
 mod plans;

@@ -9,7 +9,7 @@ use sojourn_aqm::{Conventions, Kind, Span, Time, registry};
 use sojourn_sim::{
     Plan,
     plan::{
-        Access, Capacity, Draw, Dumbbell, Ecn, ExtraDelay, Impairment, Link, Loss, QueueConfig, Sink,
+        Access, Capacity, Draw, Dumbbell, Ecn, ExtraDelay, Impairment, Link, Loss, Medium, QueueConfig, Sink,
         Stagger, Tcp, Topology, Trace, Traffic, TrafficKind, Video, Web,
     },
     tcp::schema,
@@ -85,8 +85,22 @@ pub(crate) fn specs() -> impl Strategy<Value = String> + Clone {
 }
 
 fn any_queue() -> impl Strategy<Value = QueueConfig> + Clone {
-    (select(vec!["1p", "2p", "5p", "20p", "1500B", "5kB", "20kB"]), specs(), any::<bool>())
-        .prop_map(|(limit, aqm, ecn)| QueueConfig { ecn, ..queue(limit, &aqm) })
+    let limit = select(vec!["1p", "2p", "5p", "20p", "1500B", "5kB", "20kB"]);
+    (limit, specs(), any::<bool>(), option::weighted(0.2, any_medium()))
+        .prop_map(|(limit, aqm, ecn, medium)| QueueConfig { ecn, medium, ..queue(limit, &aqm) })
+}
+
+fn any_medium() -> impl Strategy<Value = Medium> + Clone {
+    let overhead = select(vec![Draw::Constant(0.0), Draw::Uniform(0.0, 3e6), Draw::Exponential(1e6)]);
+    let time = || select([1, 1000, 1_000_000, 20_000_000].map(Span).to_vec());
+    prop_oneof![
+        (1u32..9, time(), overhead).prop_map(|(packets, time, overhead)| Medium::Contention {
+            packets,
+            time,
+            overhead
+        }),
+        (time(), time()).prop_map(|(cycle, delay)| Medium::Grants { cycle, delay }),
+    ]
 }
 
 fn any_access() -> impl Strategy<Value = Access> {

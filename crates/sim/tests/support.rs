@@ -39,7 +39,7 @@ pub(crate) fn tcp(payload: u32, options: TcpOptions) -> Tcp {
 
 /// A queue with a limit.
 pub(crate) fn queue(limit: &str, aqm: &str) -> QueueConfig {
-    QueueConfig { limit: limit.to_owned(), aqm: aqm.to_owned(), ecn: false }
+    QueueConfig { limit: limit.to_owned(), aqm: aqm.to_owned(), ecn: false, medium: None }
 }
 
 /// Access links, with one host per flow.

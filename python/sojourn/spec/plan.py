@@ -14,6 +14,7 @@ from sojourn.spec.link_trace import capacity
 from sojourn.spec.schema import (
     Dumbbell,
     HostLinks,
+    Medium,
     Queue,
     ScenarioFields,
     TcpOnOff,
@@ -35,6 +36,9 @@ PACKETS_PER_SECOND = TALKSPURT = 50
 PLAYOUT_MARGIN = 40_000_000
 #: Payload of a packet of 20 ms of each codec, bytes.
 CODECS = {"g711": 160, "g711-no-plc": 160, "g729a": 20}
+#: An aggregate with contention: the packets of a block ACK and the usual limit of a transmission in IEEE
+#: 802.11n and 802.11ac; and the time before it, an assumption.
+AGGREGATE_PACKETS, AGGREGATE_TIME, CONTENTION = 64, "4ms", "uniform 50us 250us"
 #: Bytes of the IPv4, UDP and RTP headers of a packet of a call.
 CALL_HEADERS = 40
 
@@ -207,6 +211,8 @@ def _dumbbell(scenario: ScenarioFields, resolved: dict[str, dict[str, Any]]) -> 
     for key in ("impairment", "reverse_impairment"):
         if (found := getattr(dumbbell, key)) is not None:
             table[key] = impairment(found, scenario.where, f"dumbbell.{key}")
+    _add_medium(resolved[FORWARD], dumbbell.medium)
+    _add_medium(resolved.get(BACKWARD), dumbbell.reverse_medium)
     if dumbbell.reverse_rate is not None:
         table["reverse_rate"] = number("rate", dumbbell.reverse_rate)
     return {"dumbbell": table}
@@ -237,8 +243,26 @@ def _graph(scenario: ScenarioFields, resolved: dict[str, dict[str, Any]]) -> dic
             one["capacity"] = changing
             if (found := getattr(link, key)) is not None:
                 one["impairment"] = impairment(found, scenario.where, f"link[{i + 1}].{key}")
+            _add_medium(resolved.get(f"{a}-{b}"), link.medium if key == "impairment" else link.reverse_medium)
             links.append({**one, "queue": resolved.get(f"{a}-{b}")})
     return {"graph": links}
+
+
+def _add_medium(queue: dict[str, Any] | None, found: Medium | None) -> None:
+    """Add the medium of a link to its queue, where the core expects it."""
+    if queue is None or found is None:
+        return
+    if found.access == "grants":
+        cycle, delay = (number("span", one or "0s") for one in (found.cycle, found.delay))
+        queue["medium"] = {"grants": {"cycle": cycle, "delay": delay}}
+        return
+    queue["medium"] = {
+        "contention": {
+            "packets": found.packets or AGGREGATE_PACKETS,
+            "time": number("span", found.time or AGGREGATE_TIME),
+            "overhead": draw(found.overhead or CONTENTION, "jitter"),
+        }
+    }
 
 
 def _traffic(scenario: ScenarioFields, traffic: Traffic, place: str, ecn: bool) -> dict[str, Any]:

@@ -202,6 +202,36 @@ class Impairment(Table):
         return self
 
 
+class Medium(Table):
+    """How a link gets a medium that it shares with others, which are not simulated."""
+
+    access: Literal["contention", "grants"] = Field(
+        description="contention: aggregates of packets, as in Wi-Fi; grants: by request and grant, as in "
+        "DOCSIS and LTE"
+    )
+    packets: Count | None = Field(None, description="contention: most packets of an aggregate; absent: 64")
+    time: Period | None = Field(
+        None, description="contention: an aggregate that lasts this long takes no further packet; absent: 4ms"
+    )
+    overhead: Jitter | None = Field(
+        None, description="contention: time before each aggregate, drawn; absent: uniform 50us 250us"
+    )
+    cycle: Period | None = Field(None, description="grants: time between the ticks at which grants begin")
+    delay: Span | None = Field(None, description="grants: least time from a request to its grant")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        theirs = {"contention": ("packets", "time", "overhead"), "grants": ("cycle", "delay")}
+        for access, keys in theirs.items():
+            for key in keys:
+                if access != self.access and getattr(self, key) is not None:
+                    raise Wrong(f"is for access = {access!r}", ", ".join(theirs[self.access]), key)
+        for key in ("cycle", "delay"):
+            if self.access == "grants" and getattr(self, key) is None:
+                raise Wrong("is missing", "a time with its unit, like 2ms", key)
+        return self
+
+
 class Dumbbell(Table):
     """Clients - R1 - bottleneck - R2 - servers; both directions exist."""
 
@@ -222,6 +252,10 @@ class Dumbbell(Table):
     )
     impairment: Impairment | None = Field(None, description="losses, jitter, reordering of R1-R2")
     reverse_impairment: Impairment | None = Field(None, description="the same of R2-R1")
+    medium: Medium | None = Field(
+        None, description="how R1-R2 gets its medium; absent: it has one for itself"
+    )
+    reverse_medium: Medium | None = Field(None, description="the same of R2-R1, which needs reverse_queue")
     access: HostLinks = Field(
         default_factory=HostLinks, description="client side; by default one host for each flow"
     )
@@ -236,6 +270,8 @@ class Dumbbell(Table):
             raise Wrong("needs delay or rtt, and not both", "delay or rtt")
         if self.delay is None and self.rtt is None:
             raise Wrong("is missing", "delay or rtt", "delay")
+        if self.reverse_medium is not None and self.reverse_queue is None:
+            raise Wrong("needs a queue with a limit", "reverse_queue", "reverse_medium")
         return self
 
 
@@ -252,14 +288,21 @@ class Link(Table):
     reverse_queue: Queue | None = Field(None, description="of the other direction; absent: unlimited")
     impairment: Impairment | None = Field(None, description="losses, jitter, reordering from `from` to `to`")
     reverse_impairment: Impairment | None = Field(None, description="the same of the other direction")
+    medium: Medium | None = Field(
+        None, description="how the queue's transmitter gets its medium; absent: it has one for itself"
+    )
+    reverse_medium: Medium | None = Field(None, description="the same of the other direction")
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if self.from_ == self.to:
             raise Wrong(f"= {self.to!r} is the start of the link, too", "another node", "to")
-        for key in ("reverse_queue", "reverse_impairment"):
+        for key in ("reverse_queue", "reverse_impairment", "reverse_medium"):
             if getattr(self, key) is not None and not self.duplex:
                 raise Wrong("is given, but duplex = false", "", key)
+        for key, queue in (("medium", "queue"), ("reverse_medium", "reverse_queue")):
+            if getattr(self, key) is not None and getattr(self, queue) is None:
+                raise Wrong("needs a queue with a limit", queue, key)
         return self
 
 

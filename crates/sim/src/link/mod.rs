@@ -11,10 +11,12 @@
 //! acknowledgements.
 
 mod impairment;
+mod medium;
 mod rate_trace;
 mod wire;
 
 pub use impairment::Fate;
+pub(crate) use medium::{Contention, Medium, Turn};
 pub(crate) use rate_trace::RateTrace;
 pub use wire::Wire;
 

@@ -20,6 +20,8 @@ pub(crate) fn fast_path(plan: &Plan, layout: &Layout, measured: u32, is_plain: b
         Some(SlowPathReason::VaryingRate)
     } else if layout.ports[measured as usize].holds_back() {
         Some(SlowPathReason::Shaper)
+    } else if layout.ports[measured as usize].medium.is_some() {
+        Some(SlowPathReason::Medium)
     } else if !layout.network.wires.is_empty() {
         Some(SlowPathReason::ImpairedLink)
     } else if layout.network.round_trips.is_empty() {

@@ -280,6 +280,34 @@ pub struct QueueConfig {
     /// Whether ECN-capable packets are marked.
     #[serde(default)]
     pub ecn: bool,
+    /// How its link gets the medium; absent: the link has one for itself.
+    #[serde(default)]
+    pub medium: Option<Medium>,
+}
+
+/// How a link gets the medium that it shares with others, which are not simulated.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Medium {
+    /// By contention: it sends packets in aggregates.
+    Contention {
+        /// The most packets of an aggregate.
+        packets: u32,
+        /// An aggregate that lasts this long takes no further packet.
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        time: Span,
+        /// The time before each aggregate, nanoseconds.
+        overhead: Draw,
+    },
+    /// By request and grant.
+    Grants {
+        /// Time between two ticks, at which grants begin.
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        cycle: Span,
+        /// The least time from a request to its grant.
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        delay: Span,
+    },
 }
 
 /// A group of sources of one kind.

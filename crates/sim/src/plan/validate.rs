@@ -4,8 +4,8 @@
 use crate::{
     error::PlanError,
     plan::{
-        Access, Capacity, Draw, ExtraDelay, Impairment, Loss, Plan, Sink, Tcp, Topology, TrafficKind, Video,
-        Web,
+        Access, Capacity, Draw, ExtraDelay, Impairment, Loss, Medium, Plan, QueueConfig, Sink, Tcp, Topology,
+        TrafficKind, Video, Web,
     },
 };
 use sojourn_aqm::{Span, Time};
@@ -163,12 +163,15 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             capacity("dumbbell.capacity", d.capacity.as_ref(), plan.duration)?;
             d.impairment.iter().try_for_each(|one| one.check("dumbbell.impairment"))?;
             d.reverse_impairment.iter().try_for_each(|one| one.check("dumbbell.reverse_impairment"))?;
+            medium("dumbbell.medium", Some(&d.queue))?;
+            medium("dumbbell.reverse_medium", d.reverse_queue.as_ref())?;
             access("dumbbell.access", &d.access)?;
             access("dumbbell.server", &d.server)
         }
         Topology::Graph(links) => links.iter().enumerate().try_for_each(|(i, link)| {
             delay(&format!("link {}.delay", i + 1), link.delay)?;
             capacity(&format!("link {}.capacity", i + 1), link.capacity.as_ref(), plan.duration)?;
+            medium(&format!("link {}.medium", i + 1), link.queue.as_ref())?;
             link.impairment.iter().try_for_each(|one| one.check(&format!("link {}.impairment", i + 1)))
         }),
     }
@@ -215,6 +218,24 @@ fn capacity(key: &str, capacity: Option<&Capacity>, duration: Span) -> Result<()
             }
             Err(PlanError::new(key, "ends at rate 0, or has a step that is empty or too long")
                 .allowed("steps longer than 0s, and a rate above 0 at the end"))
+        }
+    }
+}
+
+/// Check the medium of the link behind a queue.
+fn medium(key: &str, queue: Option<&QueueConfig>) -> Result<(), PlanError> {
+    let wrong = |name: &str, problem: &str, allowed: &str| {
+        Err(PlanError::new(format!("{key}.{name}"), problem).allowed(allowed.to_owned()))
+    };
+    match queue.and_then(|queue| queue.medium) {
+        None => Ok(()),
+        Some(Medium::Contention { packets: 0, .. }) => wrong("packets", "is zero", "at least one packet"),
+        Some(Medium::Contention { time: Span(0), .. }) => wrong("time", "is zero", "a positive time"),
+        Some(Medium::Contention { overhead, .. }) => draw(&format!("{key}.overhead"), overhead, false),
+        Some(Medium::Grants { cycle: Span(0), .. }) => wrong("cycle", "is zero", "a positive time"),
+        Some(Medium::Grants { cycle, delay: after }) => {
+            delay(&format!("{key}.cycle"), cycle)?;
+            delay(&format!("{key}.delay"), after)
         }
     }
 }

@@ -21,6 +21,7 @@ pub(crate) use stats::{QueueStats, QueuedPacket};
 
 use crate::{
     error::PlanError,
+    link::Medium,
     packet::Packet,
     plan,
     record::{Backlog, Counters, Export},
@@ -188,6 +189,8 @@ pub(crate) struct Port {
     /// The scheduler may hold packets back; when it will be asked again, if that is an event.
     holds_back: bool,
     asked_at: Time,
+    /// How the link gets the medium.
+    pub(crate) medium: Option<Box<Medium>>,
     limit: Limit,
     queue: Backend,
 }
@@ -232,7 +235,8 @@ impl Port {
             let overflow = spec.overflow.unwrap_or(Overflow::Tail);
             Decider::Aqm(spec.build(context).map_err(at_aqm)?, overflow)
         };
-        Ok(Port::new(name, spec.to_string(), link, link_rate, waiting, decider, seed))
+        let medium = queue.medium.map(|medium| Box::new(Medium::new(medium, &name, seed)));
+        Ok(Port { medium, ..Port::new(name, spec.to_string(), link, link_rate, waiting, decider, seed) })
     }
 
     fn new(
@@ -252,7 +256,8 @@ impl Port {
             Decider::Scheduler(scheduler) => Backend::Classful(Classful::new(&name, scheduler, seed)),
         };
         let (stats, asked_at) = (QueueStats::default(), Time::NEVER);
-        Port { name, spec, link, kind: 0, varies: false, stats, holds_back, asked_at, limit, queue }
+        let (kind, varies, medium) = (0, false, None);
+        Port { name, spec, link, kind, varies, stats, holds_back, asked_at, medium, limit, queue }
     }
 
     pub(crate) fn limit(&self) -> Limit {
@@ -294,11 +299,28 @@ impl Port {
             return None;
         }
         let held = self.queue.scheduler()?.held_until(now)?;
-        let is_new = held < self.asked_at;
+        self.ask_at(held)
+    }
+
+    /// The transmitter is to ask for a packet at `time`: the time, unless an event does that already.
+    fn ask_at(&mut self, time: Time) -> Option<Time> {
+        let is_new = time < self.asked_at;
         if is_new {
-            self.asked_at = held;
+            self.asked_at = time;
         }
-        is_new.then_some(held)
+        is_new.then_some(time)
+    }
+
+    /// Packets wait, but the link has the medium only at `time`: its transmitter is idle. As
+    /// [`Port::ask_again`].
+    pub(crate) fn wait_until(&mut self, now: Time, time: Time) -> Option<Time> {
+        self.stats.rest(now);
+        self.ask_at(time)
+    }
+
+    /// The transmitter is busy although it found the queue empty: it sends an aggregate.
+    pub(crate) fn keep_busy(&mut self, now: Time) {
+        self.stats.keep_busy(now);
     }
 
     /// The event of [`Port::ask_again`]: whether the transmitter is free.

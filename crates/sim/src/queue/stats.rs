@@ -46,11 +46,17 @@ impl QueueStats {
     /// The transmitter takes a packet that arrived at `arrived`.
     #[inline(always)]
     pub(super) fn departure(&mut self, now: Time, bytes: u32, class: Class, arrived: Time) {
+        self.keep_busy(now);
+        self.counters.departure(now, bytes, class, now.since_exact(arrived));
+    }
+
+    /// The transmitter is busy.
+    #[inline(always)]
+    pub(super) fn keep_busy(&mut self, now: Time) {
         if !self.busy {
             self.busy = true;
             self.counters.set_busy(now, true);
         }
-        self.counters.departure(now, bytes, class, now.since_exact(arrived));
     }
 
     /// There is no packet to transmit.

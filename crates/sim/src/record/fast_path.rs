@@ -29,6 +29,8 @@ pub enum SlowPathReason {
     VaryingRate,
     /// The measured queue has a shaper.
     Shaper,
+    /// The measured link has to get its medium.
+    Medium,
     /// Packets are lost, delayed or duplicated on a link.
     ImpairedLink,
     /// Datagrams have no acknowledgements.
@@ -62,6 +64,7 @@ impl SlowPathReason {
             SlowPathReason::PacketTrace => "traced packets or flows",
             SlowPathReason::VaryingRate => "a capacity that varies",
             SlowPathReason::Shaper => "a queue with a shaper",
+            SlowPathReason::Medium => "a medium by contention or grants",
             SlowPathReason::ImpairedLink => "an impaired link",
             SlowPathReason::Datagrams => "no TCP traffic",
             SlowPathReason::Application => "no long-lived connections",

@@ -5,6 +5,7 @@ use super::{
     Clock, State,
     cycle::{self, ActiveFlow},
     endpoints::{self, Reply},
+    medium,
 };
 use crate::{
     engine::{Event, EventKind, MAX_BURST_INDEX, MAX_EVENT_TIME, OF_GROUP, Service, TieKey},
@@ -169,6 +170,15 @@ pub(super) fn transmit_from_other(state: &mut State, now: Time, number: u32) {
 /// The transmitter of a queue is free: it takes the next packet.
 #[inline(always)]
 pub(super) fn transmit_from(state: &mut State, now: Time, number: u32) {
+    if state.queues.ports[number as usize].medium.is_some() {
+        return medium::transmit(state, now, number);
+    }
+    send_next(state, now, number);
+}
+
+/// Transmit the next packet of a queue, if there is one: its size.
+#[inline(always)]
+pub(super) fn send_next(state: &mut State, now: Time, number: u32) -> Option<u32> {
     let State { clock, network, queues, hosts } = state;
     queues.port_at(number, &mut network.kinds, now);
     let (queue, is_measured) = (&mut queues.ports[number as usize], number == queues.log.measured);
@@ -179,7 +189,7 @@ pub(super) fn transmit_from(state: &mut State, now: Time, number: u32) {
             let event = Event::new(time, time - now, EventKind::Departure, OF_GROUP | number);
             clock.calendar.push(event);
         }
-        return;
+        return None;
     };
     let packet = *queue.packet(slot);
     let Network { each, kinds, fixed_path, steps, .. } = network;
@@ -191,7 +201,9 @@ pub(super) fn transmit_from(state: &mut State, now: Time, number: u32) {
     } else {
         clock.calendar.push(Event::new(end, end - now, EventKind::Departure, number));
     }
+    let bytes = packet.bytes;
     leave_queue(state, arrival, packet);
+    Some(bytes)
 }
 
 /// `packet` reaches its receiver at `at`. True: an acknowledgement, which has taken its place, enters the

@@ -39,6 +39,7 @@ mod dispatch;
 mod endpoints;
 mod fast_path;
 mod forwarding;
+mod medium;
 mod queues;
 mod setup;
 mod video;

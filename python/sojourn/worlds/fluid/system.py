@@ -144,8 +144,8 @@ def _refuse(scenario: Scenario, plan: dict[str, Any]) -> None:
     if plan["topology"]["dumbbell"]["capacity"] is not None:
         problem = "changes with time: the fluid world has a link of one rate"
         raise InputError(f"{where}: dumbbell.capacity", problem, "leave it out")
-    for key in ("impairment", "reverse_impairment"):
-        if key in plan["topology"]["dumbbell"]:
+    for key in ("impairment", "reverse_impairment", "medium", "reverse_medium"):
+        if getattr(scenario.dumbbell, key) is not None:
             problem = "is for single packets: the fluid world has none"
             raise InputError(f"{where}: dumbbell.{key}", problem, "leave it out")
     if scenario.phase:

@@ -53,6 +53,9 @@ def check(scenario: Scenario, available: Collection[str], world: str) -> None:
     for key, wanted in traces:
         if wanted:
             refuse(f"trace.{key}", "is not possible: only the simulator records it", "leave it out")
+    for key in ("medium", "reverse_medium"):
+        if getattr(scenario.dumbbell, key) is not None:
+            refuse(f"dumbbell.{key}", "is not possible", "leave it out")
     if scenario.phase:
         refuse("phase", "is not possible", "leave it out")
     if scenario.drain is not False:
