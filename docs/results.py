@@ -54,7 +54,7 @@ prints with ours.
 `search.md` and `search.json` are from a search of the paper's readings
 ([how papers are searched](../paper-search.md), with the five verdicts).
 
-`sojourn reproduce all --quick` takes four and a half minutes on two cores for all five papers (256 s of wall
+`sojourn reproduce all --quick` takes four and a half minutes on two cores for the five papers (256 s of wall
 time, 397 s of processor time, 1,692 runs); claims that need more seeds are left undecided, with their current
 tendency. Full runs can be interrupted and resumed with the same command. They took, in minutes of processor
 time: ldc2002 7, raqm2005 24, bio2002 16, avqred2007 31, taildrop2001 54; together more than an hour on two

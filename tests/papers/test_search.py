@@ -448,7 +448,7 @@ def test_every_assumption_of_a_paper_is_a_factor(name: str):
 
 
 def test_all_assumptions_are_declared():
-    assert sum(len(find(name).table("assumptions")) for name in PAPERS) == 120
+    assert sum(len(find(name).table("assumptions")) for name in PAPERS) == 126
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -55,6 +55,7 @@ PAPERS: dict[str, Entry] = {
     "bio2002": Entry("BIO: an alternative to RIO (RED, BLUE, RIO and BIO)", _load("bio2002")),
     "taildrop2001": Entry("Tail drop against RED for FTP and web traffic", _load("taildrop2001")),
     "raqm2005": Entry("A stable rate-based algorithm for active queue management (RAQM)", _load("raqm2005")),
+    "l4s": Entry("Dual Queue Coupled AQM: DualPI2 and L4S over 25 links", _load("l4s")),
 }
 
 
