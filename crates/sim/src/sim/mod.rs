@@ -39,7 +39,6 @@ mod dispatch;
 mod endpoints;
 mod fast_path;
 mod forwarding;
-mod medium;
 mod queues;
 mod setup;
 mod video;

@@ -142,6 +142,18 @@ choice! {
 }
 
 choice! {
+    /// Which DCTCP.
+    #[derive(Default)]
+    pub enum DctcpForm {
+        /// RFC 8257, with real numbers.
+        #[default]
+        Rfc8257 = "rfc8257",
+        /// Linux 6.1: whole packets and 1024ths.
+        Linux = "linux",
+    }
+}
+
+choice! {
     /// How the window is reduced in recovery.
     pub enum Recovery {
         /// At its start.
@@ -277,6 +289,8 @@ pub(crate) enum Repair {
 pub struct TcpOptions {
     pub variant: Variant,
     pub cubic: CubicForm,
+    #[serde(default)]
+    pub dctcp: DctcpForm,
     pub hystart: HyStartForm,
     pub sack: bool,
     pub loss_detection: LossDetection,

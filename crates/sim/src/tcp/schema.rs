@@ -5,8 +5,8 @@
 //! is Linux 6.1.
 
 use super::options::{
-    CubicForm, Ect, Exit, Halve, HyStartForm, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer,
-    Variant,
+    CubicForm, DctcpForm, Ect, Exit, Halve, HyStartForm, LossDetection, Marks, Recovery, Scoreboard,
+    TcpOptions, Timer, Variant,
 };
 use sojourn_aqm::{Conventions, DefaultValue, Kind, Param, Range, Span, SpecError, Value, allowed, units};
 
@@ -76,7 +76,7 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 33] = [
+pub static OPTIONS: [TcpParam; 34] = [
     option(
         "variant",
         Kind::Choice(Variant::WORDS),
@@ -93,6 +93,15 @@ pub static OPTIONS: [TcpParam; 33] = [
         None,
         "form of CUBIC: with real numbers as in the RFC, or in whole packets and clock ticks as in Linux",
         "RFC 9438",
+    )
+    .linux("linux"),
+    option(
+        "dctcp",
+        Kind::Choice(DctcpForm::WORDS),
+        "rfc8257",
+        None,
+        "form of DCTCP: with real numbers as in the RFC, or in whole packets and 1024ths as in Linux",
+        "RFC 8257",
     )
     .linux("linux"),
     option(
@@ -533,6 +542,7 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
     let options = TcpOptions {
         variant,
         cubic,
+        dctcp: DctcpForm::named(word("dctcp")?),
         hystart,
         sack,
         loss_detection,

@@ -11,6 +11,7 @@ mod conformance;
 mod cubic;
 mod cubic_linux;
 mod dctcp;
+mod dctcp_linux;
 mod delays;
 mod hystart;
 mod ledbat;
@@ -23,13 +24,14 @@ mod westwood;
 pub(crate) use reno::half;
 
 use super::{
-    options::{CubicForm, HyStartForm, TcpOptions, Variant},
+    options::{CubicForm, DctcpForm, HyStartForm, TcpOptions, Variant},
     rate::RateSample,
 };
 use bbr::Bbr;
 use cubic::Cubic;
 use cubic_linux::CubicLinux;
 use dctcp::Dctcp;
+use dctcp_linux::DctcpLinux;
 use hystart::HyStartPlusPlus;
 use ledbat::Ledbat;
 use ledbat_plus_plus::LedbatPlusPlus;
@@ -240,6 +242,7 @@ enum Algorithm {
     Cubic(Cubic),
     CubicLinux(CubicLinux),
     Dctcp(Dctcp),
+    DctcpLinux(DctcpLinux),
     Bbr(Box<Bbr>),
     Vegas(Vegas),
     Westwood(Box<Westwood>),
@@ -257,6 +260,7 @@ macro_rules! dispatch {
             Algorithm::Cubic($algorithm) => $call,
             Algorithm::CubicLinux($algorithm) => $call,
             Algorithm::Dctcp($algorithm) => $call,
+            Algorithm::DctcpLinux($algorithm) => $call,
             Algorithm::Bbr($algorithm) => $call,
             Algorithm::Vegas($algorithm) => $call,
             Algorithm::Westwood($algorithm) => $call,
@@ -286,7 +290,10 @@ impl Algorithm {
                 CubicForm::Rfc9438 => Algorithm::Cubic(Cubic::default()),
                 CubicForm::Linux => Algorithm::CubicLinux(CubicLinux::new(o)),
             },
-            Variant::Dctcp => Algorithm::Dctcp(Dctcp::default()),
+            Variant::Dctcp => match o.dctcp {
+                DctcpForm::Rfc8257 => Algorithm::Dctcp(Dctcp::default()),
+                DctcpForm::Linux => Algorithm::DctcpLinux(DctcpLinux::default()),
+            },
             Variant::Tahoe | Variant::Reno | Variant::Newreno | Variant::Sack if o.byte_counting => {
                 Algorithm::ByteCounting(ByteCounting::default())
             }
