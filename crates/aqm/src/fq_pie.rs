@@ -66,6 +66,7 @@ pub static DISCIPLINE: Discipline = Discipline {
             of_pie("step_cap"),
             of_pie("decay"),
             of_pie("derandomize"),
+            of_pie("mark_restarts"),
             of_pie("jump"),
             of_pie("mean_packet"),
             of_queues("ecn"),

@@ -20,6 +20,7 @@
 //! | delay d | of the last departure, 0 if it left the queue empty | RFC 8033, 5.2: also by the departure rate (`delay rate`); other options: delay of the head, backlog / link rate (`delay head`, `delay backlog`) | it needs no estimate; Linux's default |
 //! | decay of p | both delays 0 | RFC 8033, appendix B: both below half the target (`decay half_target`); Linux: 1/64 | RFC 8033, section 4.2 and appendix A |
 //! | randomness | one random number per packet | RFC 8033, 5.4, Linux: no signal before the sum of p is 0.85, a certain one at 8.5 (`derandomize`) | RFC 8033, appendix A |
+//! | certain marks | restart the sum of p (`derandomize`) | Linux: only drops do, so from a sum of 8.5 on every packet is marked, until p is 0 or above `mark_ecnth` (`mark_restarts off`) | RFC 8033, 5.4 |
 //! | delays above 250 ms | no exception | Linux: p increases by 0.02 more per update (`jump`) | not in RFC 8033 |
 //! | burst allowance | decreases by t_update at each update | Linux with timestamps: by the time between departures; ns-3: three states, renewed after 1.5 s | RFC 8033 |
 //! | turning off | never | RFC 8033, 5.3: optionally off until a third of the buffer is full | below half the target there are no signals while p < 0.2 |
@@ -107,6 +108,8 @@ config! {
         decay: Decay = Param::fixed("empty").source("RFC 8033, appendix A; the other is appendix B");
         /// No signal before the sum of p since the last drop is 0.85, a certain one at 8.5
         derandomize: bool = Param::fixed("off").source("RFC 8033, appendix A; 5.4 allows it").linux("on");
+        /// A certain signal (`derandomize`) restarts the sum of p also if it is a mark
+        mark_restarts: bool = Param::fixed("on").source("RFC 8033, 5.4").linux("off");
         /// Above a delay of 250 ms, p increases by 0.02 more per update
         jump: bool = Param::fixed("off").source("RFC 8033; Linux has it").linux("on");
         #[doc = meaning!(mean_packet)]
@@ -138,6 +141,9 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "accu", unit: "", doc: "sum of p since the last drop (`derandomize`)" },
 ];
 
+/// The sum of p with which a signal is certain (`derandomize`).
+const CERTAIN: f64 = 8.5;
+
 /// Constant parameters; times in seconds.
 #[derive(Clone, Debug)]
 struct Constants {
@@ -152,6 +158,7 @@ struct Constants {
     step_cap: bool,
     half_target: bool,
     derandomize: bool,
+    mark_restarts: bool,
     jump: bool,
     mean_packet: f64,
     ecn: bool,
@@ -223,6 +230,7 @@ impl Pie {
             step_cap: config.step_cap,
             half_target: config.decay == Decay::HalfTarget,
             derandomize: config.derandomize,
+            mark_restarts: config.mark_restarts,
             jump: config.jump,
             mean_packet: common::mean_packet(config.mean_packet, link),
             ecn: config.ecn,
@@ -297,7 +305,10 @@ impl Pie {
             return rng.happens(self.p);
         }
         self.accu = if self.p == 0.0 { 0.0 } else { self.accu + self.p };
-        let hit = self.accu >= 8.5 || self.accu >= 0.85 && rng.happens(self.p);
+        if self.accu >= CERTAIN {
+            return true;
+        }
+        let hit = self.accu >= 0.85 && rng.happens(self.p);
         if hit {
             self.accu = 0.0;
         }
@@ -317,7 +328,12 @@ impl Aqm for Pie {
         if self.spares(queue) || !self.hits(rng) {
             return Verdict::Pass;
         }
-        Verdict::signal(packet, self.config.ecn && self.p < self.config.mark_ecnth, Cause::Early)
+        let verdict =
+            Verdict::signal(packet, self.config.ecn && self.p < self.config.mark_ecnth, Cause::Early);
+        if self.accu >= CERTAIN && (self.config.mark_restarts || !matches!(verdict, Verdict::Mark(_))) {
+            self.accu = 0.0;
+        }
+        verdict
     }
 
     fn on_departure(

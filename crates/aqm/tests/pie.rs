@@ -2,7 +2,7 @@
 //! random steps.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Class, Contents, Context, FlowId, PacketView, Random, Stream, Time, Verdict};
+use sojourn_aqm::{Cause, Class, Contents, Context, Ecn, FlowId, PacketView, Random, Stream, Time, Verdict};
 
 /// A link of 8 kbit/s: 1000 bytes take a second.
 fn slow() -> Context {
@@ -122,6 +122,32 @@ fn pie_v3_derandomized() {
     arrive(&mut bench, 5000, packet(1000), &[]);
     bench.aqm.on_drop(at(0.0), &packet(1000), Cause::Overflow, &bench.queue(0));
     assert_eq!(bench.probe("accu"), 0.0);
+}
+
+/// 142 packets at p = 0.06 without a hit: the sum is 8.52. In Linux a mark does not restart it, a drop does.
+#[test]
+fn pie_v3b_a_certain_mark_restarts_the_sum_unless_as_in_linux() {
+    for (restarts, after) in [("on", 0.0), ("off", 8.52)] {
+        let spec = format!("target 0s alpha 1 beta 0 derandomize ecn mark_restarts {restarts}");
+        let mut bench = controller(&spec);
+        update(&mut bench, 0.06 * 2048.0);
+        near(bench.probe("p"), 0.06, "p");
+        let (capable, mark) = (packet(1000).with_ecn(Ecn::Ect0), Verdict::Mark(Cause::Early));
+        for i in 1..142 {
+            let numbers: &[f64] = if i >= 15 { &[0.99] } else { &[] };
+            assert_eq!(arrive(&mut bench, 5000, capable, numbers), Verdict::Pass, "packet {i}");
+        }
+        assert_eq!(arrive(&mut bench, 5000, capable, &[]), mark);
+        near(bench.probe("accu"), after, "after the mark");
+        if restarts == "on" {
+            assert_eq!(arrive(&mut bench, 5000, capable, &[]), Verdict::Pass);
+            continue;
+        }
+        assert_eq!(arrive(&mut bench, 5000, capable, &[]), mark, "and every further one");
+        assert_eq!(arrive(&mut bench, 5000, capable, &[]), mark);
+        assert_eq!(arrive(&mut bench, 5000, packet(1000), &[]), DROP);
+        assert_eq!(bench.probe("accu"), 0.0);
+    }
 }
 
 #[test]
