@@ -29,7 +29,7 @@ impl Medium {
                 draws: Stream::new(seed, &format!("link/{link}/medium")),
             }),
             plan::Medium::Grants { cycle, delay } => {
-                Medium::Grants(Grants { cycle, delay, left: 0, granted: VecDeque::new() })
+                Medium::Grants(Grants { cycle, delay, left: 0, granted: VecDeque::new(), total: 0 })
             }
         }
     }
@@ -61,8 +61,9 @@ pub(crate) struct Grants {
     delay: Span,
     /// Bytes that may be sent now. A packet that is longer than the rest of a grant uses a part of the next.
     left: i64,
-    /// Future grants: the tick and the bytes.
+    /// Future grants: the tick and the bytes; and the bytes of all.
     granted: VecDeque<(Time, u64)>,
+    total: u64,
 }
 
 /// What a link with grants does next.
@@ -84,6 +85,7 @@ impl Grants {
             && *tick <= now
         {
             self.left += *bytes as i64;
+            self.total -= *bytes;
             self.granted.pop_front();
         }
         if backlog == 0 {
@@ -105,8 +107,8 @@ impl Grants {
 
     /// Ask for what waits and is not granted yet. A tick that is full leaves the rest to the next one.
     fn request(&mut self, now: Time, backlog: u64, rate: u64) {
-        let granted: u64 = self.granted.iter().map(|(_, bytes)| bytes).sum();
-        let mut missing = backlog as i64 - self.left - granted as i64;
+        let mut missing = (backlog as i64 - self.left - self.total as i64).max(0);
+        self.total += missing as u64;
         let most = (u128::from(rate) * u128::from(self.cycle.0) / 8_000_000_000).max(1) as u64;
         let mut tick = self.tick_at(now + self.delay);
         while missing > 0 {
@@ -139,7 +141,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn grants() -> Grants {
-        Grants { cycle: Span(2 * MS), delay: Span(3 * MS), left: 0, granted: VecDeque::new() }
+        Grants { cycle: Span(2 * MS), delay: Span(3 * MS), left: 0, granted: VecDeque::new(), total: 0 }
     }
 
     fn at(ms: u64) -> Time {
