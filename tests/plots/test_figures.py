@@ -378,6 +378,13 @@ def test_little_data_is_no_error(make: Callable[[], str]) -> None:
     ET.fromstring(make())
 
 
+def test_every_text_of_a_heat_map_has_a_colour_that_a_dark_page_mirrors() -> None:
+    """Matplotlib writes no colour for black. Mutant seen to fail: black values in the cells."""
+    texts = re.findall(r"<text [^>]*>", heat_map())
+    assert texts
+    assert all("fill:" in one or 'fill="' in one for one in texts)
+
+
 def test_each_cell_has_its_value_where_its_row_and_column_are() -> None:
     """Mutants seen to fail: rows and columns exchanged; a null drawn as 0; one scale for each panel."""
     frame = cells().with_columns(z=pl.when(pl.col("z") != 312).then("z"))

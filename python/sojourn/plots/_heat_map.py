@@ -11,13 +11,11 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 
 from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg
 from sojourn.plots.frames import Cells
-from sojourn.plots.theme import styles
+from sojourn.plots.theme import INK, styles
 
 #: From the least to the largest value; below text, and without text.
 PALE = ("#f6fafa", "#c3e3e6", "#93d3d9")
 SCALE = ("#e8f2f2", "#7fbcc0", "#0f7078", "#06343b")
-#: Text on every colour of `PALE`, also with both mirrored on a dark page.
-TEXT = "#000000"
 #: Panels side by side, and cells across up to which each has its value as text.
 ACROSS, MOST_CELLS = 3, 12
 
@@ -104,5 +102,5 @@ def _write(axes: Axes, cells: np.ndarray) -> None:
         if np.isfinite(value):
             axes.text(
                 right + 0.5, up + 0.5, f"{value:.3g}", horizontalalignment="center",
-                verticalalignment="center", fontsize=7, color=TEXT,
+                verticalalignment="center", fontsize=7, color=INK,
             )  # fmt: skip
