@@ -1,8 +1,7 @@
 //! Links that have to get their medium: aggregates with contention, requests and grants.
 //!
 //! Mutants that are detected: an aggregate of one packet more; no limit of its duration; no overhead, or one
-//! for each packet; packets that arrive one by one; a request without its delay; grants without a limit for
-//! each tick; the medium of the other direction.
+//! for each packet. Those of grants are found by the tests of `link/medium.rs`.
 
 use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_aqm::Span;
